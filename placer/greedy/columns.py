@@ -1,10 +1,11 @@
 """Columns of numbers that say what nodes have left, to look at all nodes at once."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, repeat
 from operator import add
 from typing import NamedTuple
 
@@ -17,9 +18,10 @@ from placer_models.goals import USABLE_SET_SIZES, Tier, strategy_of, tiers_for
 from placer_models.links.usable import usable_sets
 from placer_models.node_strategy import NodeLoad, NodeStrategy
 from placer_models.policy import QosClass
-from placer_models.problem.banks import ShareableDevice
+from placer_models.problem.banks import DeviceBank, ShareableDevice
 from placer_models.problem.dimensions import BEST_EFFORT_POOL, MEMORY, SHARED_POOL
 from placer_models.problem.node_state import NodeState
+from placer_models.problem.pools import NO_POOL
 from placer_models.problem.problem import Problem, Shape
 from placer_models.problem.rooms import QUARTERS
 from placer_models.records import CachedHash
@@ -112,6 +114,25 @@ class Row(NamedTuple):
     numbers: tuple[int, ...]
     cells: Numbers
     layout: int
+
+
+class _OfBanks(NamedTuple):
+    """What rows say of the banks of a node.
+
+    Attributes:
+        devices: Free devices of each type.
+        in_cells: (column, cell or None for every cell, free devices) of each class that has any.
+        sets: Disjoint fast sets of GPUs, for each of ``USABLE_SET_SIZES``.
+        shared: The percent left of each GPU that some pod has a share of.
+        percent: The percent left on all devices that take shares.
+
+    """
+
+    devices: tuple[int, ...]
+    in_cells: tuple[tuple[int, int | None, int], ...]
+    sets: tuple[int, ...]
+    shared: tuple[int, ...]
+    percent: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,37 +232,75 @@ class Columns(CachedHash):
 
     def row_of(self, node: NodeState, layout: int) -> Row:
         """Return the row of a node: what is left on it in numbers, and its layout as given."""
-        no_devices = [0] * len(self.types)
-        cells = [
-            [cell.real, 0, 0, cell.amounts[MEMORY], shared, best_effort, *no_devices]
-            for cell, shared, best_effort in zip(
-                node.cells,
-                milli_left(node, QosClass.LS),
-                milli_left(node, QosClass.BE),
-                strict=True,
-            )
-        ]
-        ownable = whole = broken = 0
-        for c in node.cores:
-            threads, cores = c.free_threads, c.whole_cores
-            ownable += threads
-            whole += cores * c.threads
-            broken += c.cores - cores
-            cell = cells[c.cell]
-            cell[CellColumn.OWNABLE_CPUS] += threads
-            cell[CellColumn.CPUS_OF_WHOLE_CORES] += cores * c.threads
-        devices = list(no_devices)
+        return self.rows_of((node,), (layout,))[0]
+
+    def rows_of(self, nodes: Sequence[NodeState], layouts: Sequence[int]) -> list[Row]:
+        """Return the rows of nodes, each with its layout as given."""
+        known: dict[int, _OfBanks] = {}
+        of_numbers, of_cells = [], []
+        for node in nodes:
+            # Nodes share their banks, which are looked at once.
+            number = id(node.banks)
+            if number not in known:
+                known[number] = self._of_banks(node.banks)
+            cells = self._cells_of(node, known[number])
+            of_cells.append(cells)
+            of_numbers.append(self._numbers_of(node, known[number]))
+        found = _as_arrays(of_cells)
+        return list(map(Row, of_numbers, found, layouts))
+
+    def _of_banks(self, banks: Iterable[DeviceBank]) -> "_OfBanks":
+        """Return what the columns say of banks."""
+        devices = [0] * len(self.types)
         sets = [0] * len(USABLE_SET_SIZES)
-        shared = _shared_gpus(node)
-        for bank in node.banks:
+        in_cells: list[tuple[int, int | None, int]] = []
+        percent = 0
+        shared: list[int] = []
+        for bank in banks:
             at = self.types.index(bank.type)
-            devices[at] += sum(bank.free)
-            for count, home in zip(bank.free, bank.cells, strict=True):
-                for cell in cells if home is None else [cells[home]]:
-                    cell[_CELL_COLUMNS + at] += count
+            free = sum(bank.free)
+            devices[at] += free
+            homes = zip(bank.free, bank.cells, strict=True)
+            in_cells += [(_CELL_COLUMNS + at, home, count) for count, home in homes if count]
+            taken = [d.left[0] for of_class in bank.shareable for d in of_class if d.shared]
             if bank.type == GPU:
                 sets = list(map(add, sets, usable_sets(bank.board, bank.free)))
-        numbers = (
+                shared += taken
+            if bank.shareable:
+                percent += 100 * free + sum(taken)
+        return _OfBanks(tuple(devices), tuple(in_cells), tuple(sets), tuple(shared), percent)
+
+    def _cells_of(self, node: NodeState, of_banks: "_OfBanks") -> list[list[int]]:
+        """Return the rows of the node's cells."""
+        no_devices = [0] * len(self.types)
+        pools: Iterable[tuple[int, int]] = repeat((0, 0))
+        if node.bound or any(
+            cell.shared is not NO_POOL or cell.best_effort is not NO_POOL for cell in node.cells
+        ):
+            pools = zip(milli_left(node, QosClass.LS), milli_left(node, QosClass.BE), strict=True)
+        cells = [
+            [cell.real, 0, 0, cell.amounts[MEMORY], shared, best_effort, *no_devices]
+            for cell, (shared, best_effort) in zip(node.cells, pools, strict=False)
+        ]
+        for c in node.cores:
+            cell = cells[c.cell]
+            cell[CellColumn.OWNABLE_CPUS] += c.free_threads
+            cell[CellColumn.CPUS_OF_WHOLE_CORES] += c.whole_cores * c.threads
+        for column, home, count in of_banks.in_cells:
+            for cell in cells if home is None else [cells[home]]:
+                cell[column] += count
+        return cells
+
+    def _numbers_of(self, node: NodeState, of_banks: "_OfBanks") -> tuple[int, ...]:
+        """Return the numbers of the node as a whole."""
+        ownable = whole = broken = 0
+        for c in node.cores:
+            cores = c.whole_cores
+            ownable += c.free_threads
+            whole += cores * c.threads
+            broken += c.cores - cores
+        load = node.load
+        return (
             node.pool_milli,
             node.amounts[BEST_EFFORT_POOL],
             node.memory,
@@ -251,21 +310,19 @@ class Columns(CachedHash):
             whole,
             broken,
             node.offered,
-            len(shared),
-            max((device.left[0] for device in shared), default=0),
-            0 if node.load is None else node.load.running + node.load.newcomers,
+            len(of_banks.shared),
+            max(of_banks.shared, default=0),
+            0 if load is None else load.running + load.newcomers,
             node.room_points,
-            0 if node.load is None else node.load.newcomers,
+            0 if load is None else load.newcomers,
             *_beside_rooms(node),
-            *devices,
-            _percent_left(node),
-            *sets,
+            *of_banks.devices,
+            of_banks.percent,
+            *of_banks.sets,
             *node.amounts[self.resources.start : self.resources.stop],
             *_left_of(node, self.parts),
-            *_load_of(node.load),
+            *_load_of(load),
         )
-        in_cells = np.array(cells, dtype=np.int64).reshape(len(cells), -1)
-        return Row(numbers, in_cells, layout)
 
     def least(self, shape: Shape, *, only_whole_cores: bool) -> Numbers:
         """Return what a node has to have left, at least, to host a pod of the shape.
@@ -344,15 +401,6 @@ def _beside_rooms(node: NodeState) -> tuple[int, ...]:
     return (*(milli - cpu for cpu, _ in rooms), *(memory - m for _, m in rooms)) or _NO_ROOMS
 
 
-def _percent_left(node: NodeState) -> int:
-    return sum(
-        100 * sum(bank.free)
-        + sum(device.left[0] for of in bank.shareable for device in of if device.shared)
-        for bank in node.banks
-        if bank.shareable
-    )
-
-
 def _parts_asked(shapes: Iterable[Shape]) -> tuple[ShareQuantity, ...]:
     """Return the quantities of which some share asks for an amount, not only a percentage."""
     most: dict[tuple[str, str], int] = {}
@@ -412,12 +460,13 @@ def _open_to_shares(node: NodeState, device_type: str) -> Iterator[ShareableDevi
                 yield from [device for device in members if not device.shared][:openable]
 
 
-def _shared_gpus(node: NodeState) -> list[ShareableDevice]:
-    """Return what is left of the GPUs that some pod has a share of."""
-    return [
-        device
-        for bank in node.banks
-        for of_class in bank.shareable
-        for device in of_class
-        if bank.type == GPU and device.shared
-    ]
+def _as_arrays(cells: Sequence[list[list[int]]]) -> list[Numbers]:
+    """Return the cells of each node as an array; those of nodes with as many are made at once."""
+    of_length: defaultdict[int, list[int]] = defaultdict(list)
+    for at, one in enumerate(cells):
+        of_length[len(one)].append(at)
+    found: dict[int, Numbers] = {}
+    for length, nodes in of_length.items():
+        rows = np.array([cells[at] for at in nodes], dtype=np.int64)
+        found.update(zip(nodes, rows.reshape(len(nodes), length, -1), strict=True))
+    return [found[at] for at in range(len(cells))]

@@ -26,14 +26,18 @@ class NodeRows:
         """Return the rows of all nodes together."""
         most = max((len(row.cells) for row in rows), default=0)
         in_cell = len(CellColumn) + len(columns.types)
-        found = cls(
-            np.zeros((columns.count, len(rows)), dtype=np.int64),
-            np.zeros((in_cell, len(rows), most), dtype=np.int64),
-            np.zeros(len(rows), dtype=np.intp),
+        numbers = np.array([row.numbers for row in rows], dtype=np.int64)
+        cells: Numbers = np.zeros((in_cell, len(rows), most), dtype=np.int64)
+        lengths = np.array([len(row.cells) for row in rows], dtype=np.intp)
+        for length in set(lengths.tolist()):
+            (nodes,) = (lengths == length).nonzero()
+            found = np.stack([rows[node].cells for node in nodes.tolist()])
+            cells[:, nodes, :length] = found.transpose(2, 0, 1)
+        return cls(
+            np.ascontiguousarray(numbers.reshape(len(rows), columns.count).T),
+            cells,
+            np.array([row.layout for row in rows], dtype=np.intp),
         )
-        for node, row in enumerate(rows):
-            found.write(node, row)
-        return found
 
     @classmethod
     def of_states(

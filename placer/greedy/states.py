@@ -41,8 +41,12 @@ class States:
         for node in nodes:
             parts = tuple(map(id, ALL_BUT_THE_NAME(node)))
             if parts not in known:
-                known[parts] = self.number(node)
+                known[parts] = self._known.setdefault(node, len(self._states))
+                if known[parts] == len(self._states):
+                    self._states.append(node)
             states.append(known[parts])
+        new = self._states[len(self._rows) :]
+        self._rows += self._columns.rows_of(new, list(map(self._layout, new)))
         return states
 
     def number(self, node: NodeState) -> int:
