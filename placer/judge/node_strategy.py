@@ -17,7 +17,7 @@ from placer_models.goals import (
     WHOLE_CORE_POINTS,
     WORTH,
 )
-from placer_models.links import counts_by_class, usable_points
+from placer_models.links import usable_points
 from placer_models.node_strategy import NodeLoad
 from placer_models.policy import QosClass
 from placer_models.resource_classes import ask_of, classes_of, load_of, totals_of
@@ -72,9 +72,10 @@ def usable_points_left(scene: Scene) -> int:
 
 def _points_of(judged: JudgedNode) -> int:
     if judged.placed_pods:
-        if judged not in _points:
-            _points[judged] = _counted(judged)
-        return _points[judged]
+        points = _points.get(judged)
+        if points is None:
+            points = _points[judged] = _counted(judged)
+        return points
     of_capacity = _idle_points.setdefault(judged.inside, {})
     each = judged.node.milli_per_cpu
     if each not in of_capacity:
@@ -89,12 +90,11 @@ def _counted(judged: JudgedNode) -> int:
 
 def _gpu_points(judged: JudgedNode) -> int:
     board = judged.inside.gpus
-    healthy = judged.inside.healthy.get(GPU, ())
-    if not healthy:
+    if not board.classes:
         return 0
-    grants = (grant for placed in judged.placed_pods for grant in placed.place.devices)
-    free = {device.minor for device in healthy} - {g.minor for g in grants if g.type == GPU}
-    return GPU_POINTS * usable_points(board, counts_by_class(board, free))
+    held = {g.minor for placed in judged.placed_pods for g in placed.place.devices if g.type == GPU}
+    free = tuple([len(minors) - len(held.intersection(minors)) for minors in board.classes])
+    return GPU_POINTS * usable_points(board, free)
 
 
 def _switch_points(judged: JudgedNode) -> int:

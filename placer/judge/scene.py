@@ -478,11 +478,11 @@ def _judged_node(
         inside=inside,
         placed_pods=placed_pods,
         new=tuple(new),
-        taken=_union(placed.owned for placed in owners),
-        taken_by_lse=_union(placed.owned for placed in owners if placed.qos is QosClass.LSE),
+        taken=_union([placed.owned for placed in owners]),
+        taken_by_lse=_union([placed.owned for placed in owners if placed.qos is QosClass.LSE]),
         looking=tuple([placed for placed in placed_pods if placed.pod.spec.affinity]),
     )
 
 
-def _union(parts: Iterable[CpuSet]) -> CpuSet:
-    return NO_CPUS.union(*parts) or NO_CPUS
+def _union(parts: Sequence[CpuSet]) -> CpuSet:
+    return NO_CPUS.union(*parts) if parts else NO_CPUS
