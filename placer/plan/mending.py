@@ -1,12 +1,12 @@
 """The least changes with which a plan would exist, where there is none."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
 
 from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PlanMend, PurchasePlan
-from placer.plan.pod_mends import LESS_ASKED, mends_of_short
+from placer.plan.pod_mends import LESS_ASKED, asks_that_could_be_less, mends_of_asks
 from placer.plan.question import (
     SPARE,
     FailureTolerance,
@@ -40,7 +40,8 @@ class PlanMendSearch:
 
     Attributes:
         question: The question, as it was asked.
-        buy: Answers a question in the time that is left.
+        buy: Answers a question in the time that is left; without a plan and without a proof once
+            there is none.
         over: Asked whether the time is over; what is being looked at ends then.
 
     """
@@ -51,25 +52,27 @@ class PlanMendSearch:
 
     def of_no_plan(self, found: NoPlanExists) -> NoPlanExists:
         """Return the answer that there is no plan, with what would do."""
-        mends: list[PlanMend] = []
         looked_for = list(found.looked_for)
+
+        def look(words: str, search: Iterable[PlanMend]) -> list[PlanMend]:
+            """Return what a search yields, which has not begun yet; nothing if it is too late."""
+            if looked_for and self.over():
+                return []
+            looked_for.append(words)
+            return list(search)
+
+        mends: list[PlanMend] = []
         if not found.unplaced and self._limits:
-            looked_for.append(MORE_NODES)
-            mends += self._more_nodes()
-        if found.short:
-            looked_for.append(LESS_ASKED)
-            mends += mends_of_short(self.question, found.short, self.buy, self.over)
+            mends += look(MORE_NODES, self._more_nodes())
+        if asks := asks_that_could_be_less(self.question, found.short):
+            mends += look(LESS_ASKED, mends_of_asks(self.question, asks, self.buy))
         less: list[PlanMend] = []
         if self.question.headroom:
-            looked_for.append(LESS_HEADROOM)
-            less += [one.mend for one in self.less_headroom()]
+            less += look(LESS_HEADROOM, (one.mend for one in self.less_headroom()))
         if self.question.survive is not None:
-            looked_for.append(LESS_SURVIVES)
-            less += [one.mend for one in self.surviving_less()]
-        both = self.question.headroom and self.question.survive is not None
-        if both and not less and not self.over():
-            looked_for.append(LESS_OF_BOTH)
-            less += self._less_of_both()
+            less += look(LESS_SURVIVES, (one.mend for one in self.surviving_less()))
+        if self.question.headroom and self.question.survive is not None and not less:
+            less += look(LESS_OF_BOTH, self._less_of_both())
         mends += less
         return replace(found, mends=(*found.mends, *mends), looked_for=tuple(looked_for))
 

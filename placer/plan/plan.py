@@ -51,7 +51,7 @@ _ALONE = 5.0
 """So much time has the search for a place of one pod alone."""
 _LEAST = 0.1
 _LEAST_MENDING = 1.0
-"""So long a changed question is looked at, even if the time is over."""
+"""So long a changed question is looked at; and so long, all together, even if the time is over."""
 _MOST_CHOICES = 3
 """Of so many offers, each choice of some of them is looked at by itself."""
 
@@ -91,13 +91,26 @@ def buy(
         )
     run = _Run(clock, threads, stop, tell, seed)
 
-    def again(other: PlanQuestion) -> PlanAnswer:
-        other = for_one_mix(other)
-        own = cases_of(other)
-        if _homeless(other, own, clock):
-            return NoPlanExists()
-        left = max(_LEAST_MENDING, 0.5 * (end - clock.now()))
-        return _answer(other, own, clock.now() + left, run)
+    answered: dict[PlanQuestion, PlanAnswer] = {}
+    beyond = _LEAST_MENDING
+
+    def again(changed: PlanQuestion) -> PlanAnswer:
+        nonlocal beyond
+        begun = clock.now()
+        left = max(0.0, end - begun)
+        if changed not in answered:
+            if stop() or left + beyond <= 0:
+                return NoPlanFound(Decimal(0))
+            other = for_one_mix(changed)
+            own = cases_of(other)
+            most = max(0.5 * left, min(_LEAST_MENDING, left + beyond))
+            answered[changed] = (
+                NoPlanExists()
+                if _homeless(other, own, clock)
+                else _answer(other, own, clock.now() + most, run)
+            )
+            beyond -= max(0.0, clock.now() - begun - left)
+        return answered[changed]
 
     mending = PlanMendSearch(asked, again, lambda: stop() or clock.now() >= end)
     tell("looking for nodes that hold each pod")

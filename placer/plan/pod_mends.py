@@ -1,6 +1,6 @@
 """Least changes of pods that no node can hold, or too few, with which a plan would exist."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -20,7 +20,7 @@ from placer.plan.question import PlanQuestion
 from placer.plan.relax import with_one_of_each_offer
 from placer_models.cluster import Instance
 from placer_models.pod import Gang, pods_of
-from placer_models.whatif.change import InstanceChange
+from placer_models.whatif.change import ChangeError, InstanceChange
 from placer_models.whatif.language import apply_all
 
 _EACH_S = 2.0
@@ -170,28 +170,34 @@ def _changed(question: PlanQuestion, ways: Sequence[_Way]) -> PlanQuestion:
     return replace(question, instance=instance, headroom=headroom)
 
 
-def mends_of_short(
+def asks_that_could_be_less(
+    question: PlanQuestion, short: Sequence[OffersRunOut]
+) -> list[tuple[Gang, list[ResourceAsked]]]:
+    """Return some gangs of which pods are short, each with what it could ask less of."""
+    found = (
+        (gang, [one for one in resources_asked(gang.pods[0].spec) if one.steps > 1])
+        for gang in _short_gangs(question, {one.pod for one in short})
+    )
+    return list(islice((one for one in found if one[1]), _MOST_SHORT))
+
+
+def mends_of_asks(
     question: PlanQuestion,
-    short: Sequence[OffersRunOut],
+    asks: Iterable[tuple[Gang, Iterable[ResourceAsked]]],
     buy: Callable[[PlanQuestion], PlanAnswer],
-    over: Callable[[], bool],
 ) -> Iterator[PlanMend]:
     """Yield how much less pods would have to ask for so that the nodes that can be had do.
 
     Args:
         question: The question.
-        short: The pods for which the nodes are too few; all that are like one of them ask less.
+        asks: Gangs for whose pods the nodes are too few, with what they could ask less of; all
+            that are like one of them ask less.
         buy: Answers a question in the time that is left.
-        over: Asked whether the time is over.
 
     """
     whole = with_one_of_each_offer(question, question.instance)
-    plain = not may_need_more(whole)
-    for gang in islice(_short_gangs(question, {one.pod for one in short}), _MOST_SHORT):
-        found = (
-            _least_less(question, gang, one, buy, over, plain=plain)
-            for one in resources_asked(gang.pods[0].spec)
-        )
+    for gang, resources in asks:
+        found = (_least_less(question, whole, gang, one, buy) for one in resources)
         yield from islice((mend for mend in found if mend is not None), _MOST_OF_ONE)
 
 
@@ -212,25 +218,24 @@ def _short_gangs(question: PlanQuestion, titles: set[str]) -> Iterator[Gang]:
 
 def _least_less(
     question: PlanQuestion,
+    whole: Instance,
     gang: Gang,
     resource: ResourceAsked,
     buy: Callable[[PlanQuestion], PlanAnswer],
-    over: Callable[[], bool],
-    *,
-    plain: bool,
 ) -> PlanMend | None:
     """Return the most of a resource that a gang, and all like it, may ask for; None: nothing does.
 
-    ``plain`` says that less fits wherever more does.
+    ``whole`` is the question's instance with one node of each offer.
     """
-    alone = replace(question.instance, gangs=(gang,), groups=())
+    alone = replace(whole, gangs=(gang,), groups=())
     found: dict[int, PlanMend] = {}
 
     def outcome(steps: int) -> TrialOutcome:
-        if over():
-            return TrialOutcome.OPEN
         change = resource.less(gang, steps)
-        (after,) = change.apply(alone).gangs
+        try:
+            (after,) = apply_all((change,), alone).gangs
+        except ChangeError:
+            return TrialOutcome.RULED_OUT  # it cannot be made at all
         way = _Way((change,), False, gang, after)
         answer = buy(_changed(question, [way]))
         if isinstance(answer, PurchasePlan):
@@ -239,7 +244,7 @@ def _least_less(
         return TrialOutcome.RULED_OUT if isinstance(answer, NoPlanExists) else TrialOutcome.OPEN
 
     search = StepSearch(low=1, high=resource.steps)
-    most = search.most_that_fits(outcome, plain=plain)
+    most = search.most_that_fits(outcome, plain=not may_need_more(whole))
     if most is None:
         return None
     return replace(found[most], smallest=search.beyond is TrialOutcome.RULED_OUT)

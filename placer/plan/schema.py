@@ -256,13 +256,18 @@ class LossEntry(Part):
 
 
 class SurvivalAnswerFile(Part):
-    """One document of ``kind: SurvivalAnswer``; losses stand worst first."""
+    """One document of ``kind: SurvivalAnswer``; losses stand worst first.
+
+    ``unmended`` says of how many of them nobody looked for a mend, though there are offers: the
+    time was over.
+    """
 
     api_version: Literal["placer/v1"]
     kind: Literal["SurvivalAnswer"]
     survives: bool
     tried: int
     choices: int
+    unmended: int
     move_budget: int
     outside: tuple[Name, ...]
     currency: str

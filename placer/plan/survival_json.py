@@ -17,6 +17,7 @@ def survival_to_json(answer: SurvivalAnswer, move_budget: int, currency: str) ->
         "survives": not answer.failed,
         "tried": answer.tried,
         "choices": answer.choices,
+        "unmended": answer.unmended,
         "moveBudget": move_budget,
         "outside": list(answer.outside),
         "currency": currency,

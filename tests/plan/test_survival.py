@@ -10,6 +10,7 @@ import pytest
 
 from brute_force import best_placement
 from cli_samples import text_of
+from json_schemas import faults
 from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
 from placer.judge.breaches import breaches
@@ -17,9 +18,11 @@ from placer.plan.answer import PurchasePlan
 from placer.plan.losses import NodeLoss, instance_after_loss, losses_of_domains, losses_of_nodes
 from placer.plan.question import NodeOffer
 from placer.plan.survival import SurvivalTask, solve_survival_task
+from placer.plan.survival_json import survival_to_json
 from placer.plan.survive import survive
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
+from placer_cli.commands.schema import SchemaKind, schema_of
 from placer_cli.draw.canvas import Canvas
 from placer_cli.plan.draw_survival import draw_survival
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
@@ -254,6 +257,11 @@ def test_the_cheapest_offer_mends_a_lost_zone() -> None:
     assert ended.unmended == 1
     drawn = text_of(draw_survival(ended, 1, ZONE, "", 0, Canvas(100)), 100)
     assert "no time to look for what mends 1 loss: give it more --seconds" in drawn
+    told = survival_to_json(ended, 0, "EUR")
+    assert [(one["survives"], one["mend"]) for one in told["losses"]] == [(False, None)]
+    assert told["unmended"] == 1
+    schema = schema_of(SchemaKind.SURVIVAL_ANSWER)
+    assert faults(told, schema, schema["$defs"]) == []
 
 
 def _most_kept(sizes: tuple[int, ...], left: tuple[int, ...]) -> int:
