@@ -12,7 +12,7 @@ from placer_cli.app import main
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.places import draw_places
 from placer_cli.draw.residents import residents_of
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import MOST_LINES, table
 
 CHECKOUT = Path(__file__).parents[2]
 HEAD = ("pod", "node", "CPUs", "note")
@@ -115,3 +115,44 @@ def test_no_command_cuts_a_cell(
     text = capsys.readouterr().out
     assert "…" not in text
     assert max(map(cell_len, text.splitlines())) <= int(width)
+
+
+REASON = "not now: only 3 of 4 members of gang train fit beside what runs (4 are needed)"
+MINIMUM = "it runs with 4 or not at all"
+
+
+@pytest.mark.parametrize("width", range(28, 140, 4))
+def test_long_sentences_stand_below_their_row(width: int) -> None:
+    """
+    A sentence that would take more than three lines beside the names has all of the width below
+    them; it begins a line of its own there, and goes on further to the right.
+    """
+    rows = [
+        [Text("worker-[0-3] (4)"), Text("train"), Text(f"{REASON}\n{MINIMUM}")],
+        [Text("lone"), Text(""), Text("never fits")],
+    ]
+
+    text = text_of(table(("pod", "gang", "why"), rows, width, sentences="why"), width)
+
+    lines = [line.rstrip() for line in text.splitlines()]
+    assert max(map(cell_len, lines)) <= width
+    if "─" in text:
+        assert sum("not now" in line or "needed" in line for line in lines) <= MOST_LINES
+        assert len(lines) <= 2 + MOST_LINES + MOST_LINES + 1
+        return
+    assert (lines[0], *lines[-2:]) == ("worker-[0-3] (4)  gang train", "lone", "  never fits")
+    first, second = (" ".join(part.split()) for part in "\n".join(lines[1:-2]).split("\n  it"))
+    assert (first, f"it {second}") == (REASON, MINIMUM)
+
+
+def test_sentences_stand_beside_their_row_on_a_wide_page() -> None:
+    """
+    Three lines are not too many, and four are.
+    """
+    rows = [[Text("worker"), Text(" ".join(["word"] * 30))]]
+
+    drawn = [
+        text_of(table(("pod", "why"), rows, width, sentences="why"), width) for width in (64, 48)
+    ]
+
+    assert ["─" in text for text in drawn] == [True, False]

@@ -3,8 +3,8 @@
 Run: python -P tests/house/house_figures.py [CHECKOUT [-v]]
 
 Told are tables and functions of `search/reasons` that go by names of rules, places that tell a
-tier, types that cross a storey in one solve, and the longest chain of imports; with -v, which they
-are. It works on older checkouts, too.
+tier, types that cross a storey in one solve, words among them, and the longest chain of imports;
+with -v, which they are, and which storeys know them. It works on older checkouts, too.
 """
 
 import ast
@@ -208,7 +208,12 @@ def main() -> None:
     tables = list(rule_tables(house, list(rules)))
     places = places_of_tiers(house)
     types = types_of_a_solve(checkout)
-    crossing = [one for one, storeys in known_to(house, types).items() if len(storeys) > 1]
+    known = known_to(house, types)
+    crossing = sorted(
+        f"{one.__module__}.{one.__qualname__}: {', '.join(sorted(known[one]))}"
+        for one in types
+        if len(known[one]) > 1
+    )
     chain = house.chain()
     files = {table.rpartition(":")[0] for table in tables}
     lines = [
@@ -218,7 +223,7 @@ def main() -> None:
         f"longest chain of imports: {len(chain)} modules, from {chain[0]} to {chain[-1]}",
     ]
     if "-v" in sys.argv:
-        lines += ["", *tables, *sorted(one.__qualname__ for one in crossing), *chain]
+        lines += ["", *tables, *crossing, *chain]
     sys.stdout.write("\n".join(lines) + "\n")
 
 

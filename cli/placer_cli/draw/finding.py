@@ -34,7 +34,8 @@ def draw_finding(
         ]
         number = count_text(len(breaches), "breach", "breaches")
         head = ("rule", "who", "what is wrong")
-        drawn = table(head, rows, canvas.width, wrap={"who": 12, "what is wrong": 20})
+        wrap = {"who": 12, "what is wrong": 20}
+        drawn = table(head, rows, canvas.width, wrap=wrap, sentences=head[2])
         return Group(Text(number, BAD), "", drawn)
     pods = count_text(all_waiting(instance), "pod")
     moving = len(moves_of(instance, placement))

@@ -126,7 +126,7 @@ def draw_unplaced(
         rows.append([Text(word) for word in words])
     head = ("pod", "gang", "why it has no place")
     wrap = {"pod": 16, "gang": 12, head[2]: 20}
-    return table(head, rows, canvas.width, wrap=wrap, spare=("gang",))
+    return table(head, rows, canvas.width, wrap=wrap, spare=("gang",), sentences=head[2])
 
 
 def _one_by_one(

@@ -27,6 +27,7 @@ def table(
     numbers: Collection[str] = (),
     wrap: Mapping[str, int] | None = None,
     spare: Sequence[str] = (),
+    sentences: str = "",
 ) -> RenderableType:
     """Return a table without the columns that are empty in every row.
 
@@ -40,22 +41,39 @@ def table(
 
     No line ends within a word (`breaking`). Where even that does not fit, each row is a list of
     its cells: all of them, one below the other.
+
+    What the column named in ``sentences`` says stands below the other cells of its row, over all
+    of the width, where one of its sentences would take more than three lines beside them.
     """
     shown = [i for i in range(len(columns)) if any(row[i].plain for row in rows)]
     page = _Page(columns, rows, frozenset(numbers), dict(wrap or {}), shown)
+    fitting = next(
+        ((page, least) for page, least in _ways(page, spare) if _fits(least, width)), None
+    )
+    told_below = columns.index(sentences) if sentences else None
+    if told_below in shown and (
+        fitting is None or fitting[0].is_long(told_below, fitting[1], width)
+    ):
+        return _sentences_below(columns, rows, told_below, width)
+    if fitting is None:
+        return _one_below_the_other(columns, rows, width)
+    return fitting[0].drawn(fitting[1], width)
+
+
+def _ways(page: "_Page", spare: Iterable[str]) -> Iterator[tuple["_Page", dict[int, int]]]:
+    """Yield ways to need less room, each with the least width of each column that is left."""
     shorter = page.without_domains()
-    for tried, names in ((page, _longest_word), (shorter, _longest_word)):
-        least = tried.least(names)
-        if _fits(least, width):
-            return tried.drawn(least, width)
+    yield page, page.least(_longest_word)
+    yield shorter, shorter.least(_longest_word)
     for names in (_longest_word, least_width):
         least = shorter.least(names)
         for name in spare:
-            least.pop(columns.index(name), None)
-            if _fits(least, width):
-                return shorter.drawn(least, width)
-    return _one_below_the_other(columns, rows, width)
+            least.pop(page.columns.index(name), None)
+            yield shorter, dict(least)
 
+
+MOST_LINES = 3
+"""A sentence of more lines than this stands below the other cells of its row."""
 
 MOST_COLUMNS = 40
 """A column that is wider than this wraps where room is short, whatever it is."""
@@ -137,6 +155,15 @@ class _Page:
             left -= more
         return widths
 
+    def is_long(self, column: int, least: Mapping[int, int], width: int | None) -> bool:
+        """Return whether a sentence of a column takes too many lines in what it gets of a width."""
+        wide = self._widths(least, width)[column]
+        return any(
+            sum(1 for _ in BreakingText(sentence).lines(wide)) > MOST_LINES
+            for row in self.rows
+            for sentence in row[column].split("\n")
+        )
+
     def drawn(self, least: Mapping[int, int], width: int | None) -> RenderableType:
         drawn = Table(
             box=box.SIMPLE_HEAD,
@@ -217,6 +244,28 @@ def _one_below_the_other(
     for row in rows:
         lines += [Text()] if lines else []
         lines += _as_list(columns, row, longest, width)
+    return Group(*lines)
+
+
+def _sentences_below(
+    columns: Sequence[str], rows: Sequence[Sequence[Text]], told_below: int, width: int | None
+) -> RenderableType:
+    """Return for each row its names in one line, and below it what a column says, indented.
+
+    A sentence that goes on in the next line is indented further there.
+    """
+    lines: list[Text] = []
+    for row in rows:
+        first, *others = (i for i in range(len(columns)) if i != told_below)
+        names = Text.assemble(*row[first].split("\n")[:1])
+        names.stylize_before(STRONG)
+        more = [Text(f"{columns[i]} {row[i].plain}", QUIET) for i in others if row[i].plain]
+        lines.append(Text("  ", no_wrap=True, overflow="ignore").join([names, *more]))
+        for sentence in row[told_below].split("\n", allow_blank=True):
+            room = None if width is None else max(1, width - 2 * GAP_COLUMNS)
+            for i, line in enumerate(BreakingText(sentence).lines(room)):
+                indent = " " * (GAP_COLUMNS if i == 0 else 2 * GAP_COLUMNS)
+                lines.append(Text.assemble(indent, line, no_wrap=True, overflow="ignore"))
     return Group(*lines)
 
 

@@ -66,7 +66,8 @@ def not_asked_about(instance: Instance, width: int) -> RenderableType | None:
         words = (names, gang or "", "\n".join(reason_sentences(why, PodSpec(()))))
         rows.append([Text(word) for word in words])
     head = ("name", "gang", "why not")
-    drawn = table(head, rows, width, wrap={"name": 16, "gang": 12, head[2]: 20}, spare=("gang",))
+    wrap = {"name": 16, "gang": 12, head[2]: 20}
+    drawn = table(head, rows, width, wrap=wrap, spare=("gang",), sentences=head[2])
     return titled("Waiting, but not asked about", drawn)
 
 
