@@ -178,6 +178,21 @@ def test_the_first_time_on_a_machine_it_is_said_that_something_is_compiled(
     assert ("compiling" in caplog.text) is not kept
 
 
+def test_a_source_that_is_only_written_anew_is_compiled_once(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Numba goes by what a source says, and its files stay as old as they are.
+    """
+    keep(cache, age_s=1.0)
+    assert not loading.is_worth_loading(1000, 5.0)
+    monkeypatch.setattr(loading, "compiled_or", lambda *_: lambda: None)
+
+    loading.load()
+
+    assert loading.is_worth_loading(1000, 5.0)
+
+
 def test_without_numba_nothing_is_loaded_and_nothing_fails(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,25 +57,40 @@ def load() -> Callable[..., Any] | None:
     scores = compiled_or(nothing, _COMPILED, "CompiledScores")
     make_ready = compiled_or(nothing, _COMPILED, "make_ready")
     if is_first and make_ready is not None:
-        if not _are_kept():
+        kept = _are_kept()
+        if not kept:
             log.info("compiling scores for strategy expected, once on this machine, some seconds")
         make_ready()
+        if not kept:
+            _note_as_kept()
     return scores
 
 
+_SOURCE = Path(__file__).with_name(f"{_COMPILED.rpartition('.')[2]}.py")
+
+
 def _are_kept() -> bool:
-    """Return whether Numba has kept what it compiled, of this source by this Python.
+    """Return whether Numba has kept what it compiled since the source last changed.
 
     Numba itself is not asked: that would load it.
     """
-    source = Path(__file__).with_name(f"{_COMPILED.rpartition('.')[2]}.py")
+    compiled_s = max((index.stat().st_mtime for index in _indices()), default=0.0)
+    return compiled_s >= _SOURCE.stat().st_mtime
+
+
+def _note_as_kept() -> None:
+    """Let what Numba has kept count as compiled now: a source may be new and say the same."""
+    for index in _indices():
+        with suppress(OSError):  # It may be somebody else's.
+            index.touch()
+
+
+def _indices() -> Iterator[Path]:
+    """Yield the files by which Numba finds what it compiled for this Python."""
     python = f"py{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}"
     folder = next(filter(_is_writable, _folders()), None)
-    if folder is None:
-        return False
-    kept = folder.rglob(f"{source.stem}._lost-*.{python}.nbi")
-    compiled_s = max((index.stat().st_mtime for index in kept), default=0.0)
-    return compiled_s >= source.stat().st_mtime
+    if folder is not None:
+        yield from folder.rglob(f"{_SOURCE.stem}._lost-*.{python}.nbi")
 
 
 def _folders() -> Iterator[Path]:
