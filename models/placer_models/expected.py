@@ -14,7 +14,7 @@ steps of ``QUANTUM``, so that nodes that lose about as much count as equal.
 
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate
 from operator import or_
@@ -353,23 +353,32 @@ def looked_at(demand: ExpectedDemand) -> LabelsLookedAt:
 
 def open_on(demand: ExpectedDemand, node: Node) -> tuple[bool, ...]:
     """Return which of the demand's shapes may come to the node, by what the node is."""
-    if node.cordoned or node.closed:
-        return (False,) * len(demand.shapes)
-    labels, names = looked_at(demand)
-    return _open_on(
-        demand,
-        node.name if node.name in names else "",
-        tuple(label for label in node.labels if label[0] in labels),
-        tuple(taint for taint in node.taints if taint.keeps_off),
-    )
+    return next(_open_on_each(demand, (node,)))
 
 
 def open_on_each(demand: ExpectedDemand, nodes: Nodes) -> tuple[tuple[bool, ...], ...]:
     """Return the same for each of the nodes; it is worked out once, whatever the prices are."""
     bare = demand.priced(None)
-    return nodes.remembered(
-        (open_on_each, bare), lambda: tuple([open_on(bare, node) for node in nodes])
-    )
+    return nodes.remembered((open_on_each, bare), lambda: tuple(_open_on_each(bare, nodes)))
+
+
+def _open_on_each(demand: ExpectedDemand, nodes: Iterable[Node]) -> Iterator[tuple[bool, ...]]:
+    """Yield for each node which shapes may come; nodes that look alike to them are one question."""
+    keys, names = looked_at(demand)
+    nowhere = (False,) * len(demand.shapes)
+    known: dict[tuple[str, Labels, tuple[Taint, ...]], tuple[bool, ...]] = {}
+    for node in nodes:
+        if node.cordoned or node.closed:
+            yield nowhere
+            continue
+        name = node.name if node.name in names else ""
+        labels = tuple([label for label in node.labels if label[0] in keys]) if keys else ()
+        taints = tuple([taint for taint in node.taints if taint.keeps_off]) if node.taints else ()
+        look = name, labels, taints
+        found = known.get(look)
+        if found is None:
+            found = known[look] = _open_on(demand, *look)
+        yield found
 
 
 @lru_cache(maxsize=MOST_KINDS)
