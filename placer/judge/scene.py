@@ -320,7 +320,7 @@ class JudgedNodes:
         if known is None or known[0] is not node or known[1] is not pods:
             # Whoever ran here before, and is the same object, has its place already.
             stayed: dict[int, PlacedPod] = {}
-            if known is not None and known[0] is node:
+            if pods and known is not None and known[0] is node:
                 stayed = dict(zip(map(id, known[1]), known[2].placed_pods, strict=True))
             placed = [stayed.get(id(runner)) or _running_on(node, runner) for runner in pods]
             judged = _judged_node(node, self._inside(node), placed, ())

@@ -111,6 +111,9 @@ class KindWords(NamedTuple):
     domains: tuple[tuple[str, str], ...]
 
 
+_NO_WORDS = KindWords("", (), (), ())
+
+
 def node_words_of_kind(node: Node, relevant: RelevantNodeFacts) -> KindWords:
     """Return those words of the node that its kind has as well.
 
@@ -123,13 +126,14 @@ def node_words_of_kind(node: Node, relevant: RelevantNodeFacts) -> KindWords:
     labels = node.labels and relevant.labels
     extended = node.extended and relevant.extended
     domains = node.domains and relevant.levels
+    name = node.name if node.name in relevant.names else ""
+    if not (name or labels or extended or domains):
+        return _NO_WORDS
     return KindWords(
-        name=node.name if node.name in relevant.names else "",
-        labels=tuple(label for label in node.labels if label[0] in labels) if labels else (),
-        extended=tuple(i for i in node.extended if i[0] in extended) if extended else (),
-        domains=tuple((level, "") for level, _ in node.domains if level in domains)
-        if domains
-        else (),
+        name,
+        tuple([label for label in node.labels if label[0] in labels]) if labels else (),
+        tuple([i for i in node.extended if i[0] in extended]) if extended else (),
+        tuple([(level, "") for level, _ in node.domains if level in domains]) if domains else (),
     )
 
 

@@ -183,6 +183,7 @@ class ProblemCache:
         look = self._looks.of(relevant, _KindCache)
         if look.nodes is not nodes:
             numbers: dict[int, int] = {}
+            alike: dict[Hashable, Node] = {}
             kinds: list[Node] = []
             kind_numbers: list[int] = []
             for node in nodes:
@@ -190,7 +191,7 @@ class ProblemCache:
                 if found is None or found[0] is not node:
                     if len(kind_numbers) % ASKED_EVERY == 0:
                         raise_if_out_of_time(stop)
-                    found = look.known[node.name] = node, self._kind(node, relevant)
+                    found = look.known[node.name] = node, self._kind(node, relevant, alike)
                 number = numbers.setdefault(id(found[1]), len(kinds))
                 if number == len(kinds):
                     kinds.append(found[1])
@@ -331,17 +332,29 @@ class ProblemCache:
         self._values.clear()
         self._batch_values.clear()
 
-    def _kind(self, node: Node, relevant: RelevantNodeFacts) -> Node:
-        """Return the one object for the node's kind; each machine is read through only once."""
-        machine = node.machine
+    def _kind(self, node: Node, relevant: RelevantNodeFacts, alike: dict[Hashable, Node]) -> Node:
+        """Return the one object for the node's kind; each machine is read through only once.
+
+        Args:
+            node: The node.
+            relevant: The facts that tell kinds apart.
+            alike: What nodes that live in the meantime share -> their kind. Most share the very
+                objects: these are compared faster than what they say.
+
+        """
+        machine, words, facts = node.machine, node_words_of_kind(node, relevant), _FACTS(node)
+        look = id(machine), words, *map(id, facts)
+        kind = alike.get(look)
+        if kind is not None:
+            return kind
         known = self._machines.get(id(machine))
         if known is None:
             nameless = without_names(machine)
             same = self._same_machines.setdefault(nameless, nameless)
             known = self._machines[id(machine)] = machine, same
-        words = node_words_of_kind(node, relevant)
-        key = id(known[1]), words, _FACTS(node)
+        key = id(known[1]), words, facts
         kind = self._same_kinds.get(key)
         if kind is None:
             kind = self._same_kinds[key] = kind_of(node, known[1], words)
+        alike[look] = kind
         return kind
