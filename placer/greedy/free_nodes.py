@@ -70,7 +70,7 @@ class FreeColumns:
         free.memory_bytes[at] = node.memory * self.memory_unit
         row = [gpu.milli for gpu in gpus_left(node)]
         more = len(row) - free.gpu_milli.shape[1]
-        if more > 0:
+        if more > 0:  # A GPU that was not healthy has become it.
             wider: Numbers = np.pad(free.gpu_milli, ((0, 0), (0, more)))
             self.free = free = FreeNodes(free.cpu_milli, free.memory_bytes, wider)
         free.gpu_milli[at, : len(row)] = row

@@ -1,5 +1,6 @@
 """Lone pods in turn, by columns or not: each has the place that a call of its own would give."""
 
+from itertools import starmap
 from typing import NamedTuple
 
 from placer.greedy.expected.scorer import ExpectedScorer
@@ -7,13 +8,16 @@ from placer.scheduling.arriving import ArrivingPods
 from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.expecting import Expecting
 from placer.search.baseline import SolveCache
+from placer.search.by_columns.simple_columns import SimpleColumns
 from placer.search.lone_place import RejectedLonePlaceError, place_of_lone_pod
 from placer.search.options import BatchOrder, Engine, SolveOptions
 from placer.search.scored import expected_scorer
 from placer_models.cluster import Instance, RunningPod
 from placer_models.demand import ExpectedDemand
 from placer_models.left_out import LegalGangs
-from placer_models.placement import NamespacedName, Placement
+from placer_models.node_strategy import NodeStrategy
+from placer_models.placement import Placement, PodPlacement
+from placer_models.pod import Gang, Pod
 
 
 class PlacedInTurn(NamedTuple):
@@ -60,6 +64,9 @@ def placed_in_turn(
 ) -> PlacedInTurn | None:
     """Return the places of all pods that find one, or None: then `solve` has to find them.
 
+    Where numbers alone tell the place of a pod, nobody looks into nodes; where they do not, the
+    greedy path does, on the cluster with all pods so far.
+
     Args:
         state: The cluster.
         instance: The same with the pods, in the order in which they are placed.
@@ -68,79 +75,117 @@ def placed_in_turn(
         arriving: The pods as they come, under strategy ``expected``; None under others.
 
     """
-    if arriving is not None and options.scoring is None:
-        placement = placed_by_columns(state, instance, options, cache, arriving)
-        if placement is not None:
-            return PlacedInTurn(placement, None)
-        arriving.restart()
-    if len(instance.gangs) == 1 and (arriving is None or arriving.is_one):
-        return None  # `solve` goes the same way.
-    return placed_by_greedy_path(state, instance, options, cache, arriving)
-
-
-def placed_by_columns(
-    state: ClusterState,
-    instance: Instance,
-    options: SolveOptions,
-    cache: SolveCache,
-    arriving: ArrivingPods,
-) -> Placement | None:
-    """Return the places of all pods that find one, if numbers alone can tell them, else None."""
-    nodes, known = state.nodes, arriving.demand
-    scorer = expected_scorer(known, nodes, options, cache.greedy)
-    columns = cache.places.columns_of(nodes, state.accounts)
-
-    def look(expecting: Expecting) -> ExpectedDemand:
-        return expecting.demand_with(nodes, columns.idle_milli, columns.prices)
-
-    def scorer_for(pod: NamespacedName) -> ExpectedScorer:
-        nonlocal known, scorer
-        demand = arriving.until(pod, look)
-        if demand is not known:
-            known, scorer = demand, expected_scorer(demand, nodes, options, cache.greedy)
-        return scorer
-
-    placement = cache.places.placed(instance.gangs, state.accounts, scorer_for, cache.problems)
-    if placement is not None:
-        arriving.all(look)
-    return placement
-
-
-def placed_by_greedy_path(
-    state: ClusterState,
-    instance: Instance,
-    options: SolveOptions,
-    cache: SolveCache,
-    arriving: ArrivingPods | None,
-) -> PlacedInTurn | None:
-    """Return the places of all pods that find one, or None if a place could not be realised.
-
-    Places are those that the pods have in the end: LS and BE pods run in the pools that pods after
-    them leave (C7).
-    """
-    node_of: dict[NamespacedName, str] = {}
-    demand = instance.demand
-
-    def look(expecting: Expecting) -> ExpectedDemand:
-        return expecting.demand_on(state)
-
+    is_one = len(instance.gangs) == 1 and (arriving is None or arriving.is_one)
+    turn = _Turn(state, instance.strategy, options, cache, arriving)
     try:
         for gang in instance.gangs:
-            if arriving is not None:
-                demand = arriving.until(gang.pods[0].key, look)
-            asked = state.asking(LegalGangs((gang,), ()), 0, instance.strategy, demand)
-            place = place_of_lone_pod(asked, state.baseline(cache), options)
-            if place is not None:
-                node_of[place.key] = place.node
-                state = state.with_pods((RunningPod(gang.pods[0], place),))
+            # With one pod `solve` goes the same way.
+            if not turn.place_by_numbers(gang):
+                if is_one:
+                    return None
+                turn.place_by_greedy_path(gang)
     except RejectedLonePlaceError:
         return None
-    if arriving is not None:
-        arriving.all(look)
-    places = {
-        runner.pod.key: runner.placement
-        for node in set(node_of.values())
-        for runner in state.of(node).pods
-        if runner.pod.key in node_of
-    }
-    return PlacedInTurn(Placement(tuple(places[key] for key in node_of)), state)
+    return turn.finished()
+
+
+class _Turn:
+    """Pods as they are placed one after the other."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        strategy: NodeStrategy,
+        options: SolveOptions,
+        cache: SolveCache,
+        arriving: ArrivingPods | None,
+    ) -> None:
+        """Begin with no pod placed; the arguments are those of `placed_in_turn`."""
+        self._state, self._cache = state, cache
+        self._strategy, self._options = strategy, options
+        self._arriving = arriving
+        self._may_go_by_numbers = arriving is not None and options.scoring is None
+        self._columns = self._columns_now()
+        self._demand: ExpectedDemand | None = None
+        self._scorer: ExpectedScorer | None = None
+        self._places: list[PodPlacement] = []
+        self._not_in_state: list[tuple[Pod, PodPlacement]] = []
+        self._has_looked = False
+
+    def place_by_numbers(self, gang: Gang) -> bool:
+        """Place the next pod, if numbers alone tell its place or that it has none."""
+        (pod,) = gang.pods
+        demand = None
+        if self._arriving is not None:
+            demand = self._arriving.until(pod.key, self._look_at_demand)
+        known, self._demand = self._demand, demand
+        if self._columns is None or demand is None:
+            return False
+        scorer, cache = self._scorer, self._cache
+        if scorer is None or demand is not known:
+            nodes = self._state.nodes
+            scorer = expected_scorer(demand, nodes, self._options, cache.greedy)
+            self._scorer = scorer
+        found = cache.places.find(gang, scorer, cache.problems)
+        if found is None:
+            return False
+        if found.place is not None:
+            self._places.append(found.place)
+            self._not_in_state.append((pod, found.place))
+        return True
+
+    def place_by_greedy_path(self, gang: Gang) -> None:
+        """Place the same pod by a look into nodes, if it has a place.
+
+        Raises:
+            RejectedLonePlaceError: What was found is no place.
+
+        """
+        state, cache = self._with_all(), self._cache
+        self._has_looked = True
+        asked = state.asking(LegalGangs((gang,), ()), 0, self._strategy, self._demand)
+        place = place_of_lone_pod(asked, state.baseline(cache), self._options)
+        if place is not None:
+            self._places.append(place)
+            self._state = state.with_pods((RunningPod(gang.pods[0], place),))
+        if self._state.nodes is not state.nodes:
+            self._scorer = None  # A node has changed by the pod: CPUs of former pods are its own.
+        self._columns = self._columns_now()
+
+    def finished(self) -> PlacedInTurn:
+        """Return the places of all.
+
+        LS and BE pods run in the pools that pods after them leave (C7).
+        """
+        if self._arriving is not None:
+            self._arriving.all(self._look_at_demand)
+        if not self._has_looked:
+            return PlacedInTurn(Placement(tuple(self._places)), None)
+        state, keys = self._with_all(), {place.key for place in self._places}
+        there = {
+            runner.pod.key: runner.placement
+            for node in {place.node for place in self._places}
+            for runner in state.of(node).pods
+            if runner.pod.key in keys
+        }
+        return PlacedInTurn(Placement(tuple(there[place.key] for place in self._places)), state)
+
+    def _columns_now(self) -> SimpleColumns | None:
+        """Return columns of the cluster as it is, if they may be asked."""
+        if not self._may_go_by_numbers:
+            return None
+        columns = self._cache.places.columns_of(self._state.nodes, self._state.accounts)
+        return columns if columns.are_numbered else None
+
+    def _with_all(self) -> ClusterState:
+        """Return the cluster with all pods that have a place."""
+        if self._not_in_state:
+            self._state = self._state.with_pods(starmap(RunningPod, self._not_in_state))
+            self._not_in_state = []
+        return self._state
+
+    def _look_at_demand(self, expecting: Expecting) -> ExpectedDemand:
+        columns = self._columns
+        if columns is None:
+            return expecting.demand_on(self._state)
+        return expecting.demand_with(self._state.nodes, columns.idle_milli, columns.prices)

@@ -7,9 +7,10 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Machine, Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
+from placer_models.machines.catalogue import load_machine
 from placer_models.node_affinity import NodeAffinity, NodeTerm
 from placer_models.pod import Container, DeviceRequest, PodSpec, Resources
-from placer_models.policy import AlignmentPolicy, QosClass
+from placer_models.policy import AlignmentPolicy, NumaStrategy, QosClass
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.taints import Taint, TaintEffect, Toleration
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -41,8 +42,43 @@ def a_node(rng: Random, name: str) -> Node:
     if rng.random() < 0.2:
         node = replace(node, reserved_cpus=frozenset({0, 1}), milli_per_cpu=1500)
     if rng.random() < 0.2:
+        node = replace(node, unpooled_cpus=node.reserved_cpus | {2, 3, 4, 5})
+    if rng.random() < 0.2:
         node = replace(node, taints=(KEEPS_OFF,))
     return replace(node, cordoned=rng.random() < 0.1)
+
+
+def odd_machines() -> tuple[Machine, ...]:
+    """Return machines inside which it matters where a pod is, real ones among them."""
+    plain = machine(16, 4)
+    others = Device("rdma", 0), Device("rdma", 1)
+    return (
+        machine(16, 4, numa_nodes=2),
+        machine(16, 0, numa_nodes=2),
+        replace(plain, devices=(*plain.devices, *others)),
+        replace(plain, devices=tuple(replace(d, model="AB"[d.minor // 2]) for d in plain.devices)),
+        replace(
+            plain,
+            devices=tuple(replace(d, pcie_switch=str(d.minor // 2)) for d in plain.devices),
+        ),
+        load_machine("dgx-a100"),
+        load_machine("minsky"),
+    )
+
+
+ODD_MACHINES = odd_machines()
+
+
+def an_odd_node(rng: Random, name: str) -> Node:
+    """Return a node of which numbers do not say all."""
+    node = replace(a_node(rng, name), unhealthy=frozenset(), machine=rng.choice(ODD_MACHINES))
+    if rng.random() < 0.2:
+        return replace(a_node(rng, name), alignment=rng.choice(list(AlignmentPolicy)))
+    if rng.random() < 0.2:
+        node = replace(node, alignment=rng.choice(list(AlignmentPolicy)))
+    if rng.random() < 0.2:
+        node = replace(node, numa_strategy=rng.choice(list(NumaStrategy)))
+    return node
 
 
 def devices_of(rng: Random) -> tuple[DeviceRequest, ...]:

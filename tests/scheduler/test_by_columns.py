@@ -5,21 +5,28 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
+from placer.greedy.free_nodes import FreeColumns
 from placer.scheduler import Scheduler
-from placer.scheduling import in_turn
+from placer.scheduling.cluster_state import cluster_state_of
 from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.search.by_columns.places import PlacesByColumns
 from placer.search.by_columns.simple_asks import simple_ask
-from placer.search.by_columns.simple_nodes import are_simple
+from placer.search.by_columns.simple_columns import SimpleColumns
+from placer.search.by_columns.simple_nodes import simple_nodes
 from placer.search.options import Engine, SolveOptions
+from placer.state.batch import build_problem
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
+from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Infeasible, NamespacedName, PartlyPlaced, Placed
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, QosClass
-from scheduler.simple_worlds import MACHINES, a_node, a_spec, an_odd_spec, machine
+from placer_models.problem.dimensions import MEMORY
+from scheduler.simple_worlds import MACHINES, a_node, a_spec, an_odd_node, an_odd_spec, machine
 
 GREEDY = SolveOptions(Engine.GREEDY, workers=1)
 DEADLINE_S = 600.0
@@ -35,11 +42,16 @@ def told(decision: Decision) -> tuple[object, ...]:
     return said + (() if isinstance(answer, Placed) else (answer.unplaced,))
 
 
-def lived(seed: int, spec_of: Callable[[Random], PodSpec]) -> list[tuple[object, ...]]:
+def lived(
+    seed: int,
+    spec_of: Callable[[Random], PodSpec],
+    node_of: Callable[[Random, str], Node] = a_node,
+) -> list[tuple[object, ...]]:
     """Return what a Scheduler says of pods that come and go, and of nodes that change."""
     rng = Random(seed)
-    nodes = [a_node(rng, f"n{i}") for i in range(rng.randint(1, 6))]
-    nodes[0] = replace(nodes[0], machine=MACHINES[0])  # without GPUs nobody is expected
+    nodes = [node_of(rng, f"n{i}") for i in range(rng.randint(1, 6))]
+    # Without GPUs nobody is expected.
+    nodes[0] = replace(nodes[0], machine=MACHINES[0], unhealthy=frozenset())
     scheduler = Scheduler(nodes)
     running: list[NamespacedName] = []
     heard = []
@@ -63,7 +75,23 @@ def lived(seed: int, spec_of: Callable[[Random], PodSpec]) -> list[tuple[object,
 
 
 def by_the_greedy_path(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(in_turn, "placed_by_columns", lambda *_: None)
+    patch.setattr(PlacesByColumns, "find", lambda *_: None)
+
+
+def lived_by_columns(
+    patch: pytest.MonkeyPatch, *how: Any
+) -> tuple[list[tuple[object, ...]], list[bool]]:
+    """Return what `lived` does, and of each pod that was asked about whether numbers told."""
+    by_columns: list[bool] = []
+    find = PlacesByColumns.find
+
+    def finding(*args: Any) -> object:
+        found = find(*args)
+        by_columns.append(found is not None)
+        return found
+
+    patch.setattr(PlacesByColumns, "find", finding)
+    return lived(*how), by_columns
 
 
 @pytest.mark.parametrize("batch", range(6), ids="batch {}".format)
@@ -74,23 +102,69 @@ def test_the_places_are_those_of_the_greedy_path(
     Pods come, one by one and in batches, and go; nodes are cordoned: every decision is the
     same to the last id, tier and reason, and each was found by columns.
     """
-    by_columns: list[bool] = []
-    find = in_turn.placed_by_columns
-
-    def finding(*args: Any) -> object:
-        found = find(*args)
-        by_columns.append(found is not None)
-        return found
-
     for seed in range(5 * batch, 5 * batch + 5):
         with monkeypatch.context() as patch:
-            patch.setattr(in_turn, "placed_by_columns", finding)
-            ours = lived(seed, a_spec)
+            ours, by_columns = lived_by_columns(patch, seed, a_spec)
         with monkeypatch.context() as patch:
             by_the_greedy_path(patch)
             theirs = lived(seed, a_spec)
         assert ours == theirs, seed
-    assert all(by_columns)
+        assert all(by_columns)
+
+
+def some_node(rng: Random, name: str) -> Node:
+    return an_odd_node(rng, name) if rng.random() < 0.4 else a_node(rng, name)
+
+
+@pytest.mark.parametrize("batch", range(12), ids="batch {}".format)
+def test_other_nodes_beside_them_are_looked_into_where_they_might_be_best(
+    batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Two nodes in five have several NUMA nodes, GPUs of two models or on switches, other devices,
+    alignment policies; one pod in eight is not simple. Decisions are those of the greedy path, and
+    for many pods it did not have to be asked.
+    """
+
+    def some_spec(rng: Random) -> PodSpec:
+        return an_odd_spec(rng) if rng.random() < 0.125 else a_spec(rng)
+
+    told_by_columns = 0
+    for seed in range(200 + 6 * batch, 206 + 6 * batch):
+        with monkeypatch.context() as patch:
+            ours, by_columns = lived_by_columns(patch, seed, some_spec, some_node)
+        with monkeypatch.context() as patch:
+            by_the_greedy_path(patch)
+            theirs = lived(seed, some_spec, some_node)
+        assert ours == theirs, seed
+        told_by_columns += sum(by_columns)
+    assert told_by_columns > 60
+
+
+def test_a_scorer_sees_the_same_numbers_of_any_node_as_in_the_greedy_path() -> None:
+    """
+    CPUs, memory and GPUs of simple nodes and of others, with all kinds of pods on them.
+    """
+    for seed in range(5):
+        rng = Random(seed)
+        scheduler = Scheduler([some_node(rng, f"n{i}") for i in range(6)])
+        for i in range(30):
+            spec = an_odd_spec(rng) if i % 2 else a_spec(rng)
+            wanted = Batch((lone_gang(Pod(f"p{i}", "default", spec)),))
+            scheduler.place(wanted, DEADLINE_S, options=GREEDY)
+        there = scheduler.snapshot().instance
+        state = cluster_state_of(there.nodes, there.running, 0)
+        asked = replace(there, gangs=wanted.gangs, strategy=NodeStrategy.EXPECTED)
+        problem = build_problem(asked, state.accounts, each_core=True, absolute=True, scored=True)
+        theirs = FreeColumns(problem.nodes, problem.dimensions[MEMORY].unit).free
+        columns = SimpleColumns(state.nodes, state.accounts)
+
+        assert columns.are_numbered == columns.simple.any()
+        if columns.are_numbered:
+            ours = columns.free
+            assert np.array_equal(np.maximum(0, ours.cpu_milli), theirs.cpu_milli), seed
+            assert np.array_equal(ours.memory_bytes, theirs.memory_bytes), seed
+            assert np.array_equal(np.sort(ours.gpu_milli), np.sort(theirs.gpu_milli)), seed
 
 
 @pytest.mark.parametrize("batch", range(4), ids="batch {}".format)
@@ -167,5 +241,4 @@ def test_a_node_with_more_to_say_is_not_simple() -> None:
         Node("n", replace(plain.machine, devices=switched)),
         replace(plain, alignment=AlignmentPolicy.BEST_EFFORT),
     )
-    assert are_simple([plain])
-    assert not any(are_simple([plain, other]) for other in others)
+    assert simple_nodes([plain, *others]) == [True, *(False for _ in others)]

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from placer.greedy.scorer import NodeScoring
+from placer.greedy.scorers.best_fit import BestFitScoring
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Change
 from placer.scheduling.errors import (
@@ -15,7 +17,9 @@ from placer.scheduling.errors import (
     UnknownNodeError,
     UnknownPodError,
 )
+from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Node
+from placer_models.device import GPU
 from placer_models.placement import Infeasible, Placed
 from placer_models.policy import AlignmentPolicy, QosClass
 from scheduler.cluster import (
@@ -92,6 +96,23 @@ def test_a_broken_device_is_reported_with_its_pod() -> None:
     scheduler.release([key("a")])
     assert ("gpu", broken) not in scheduler.account_of("n0").devices.free
     assert scheduler.misfits() == ()
+
+
+@pytest.mark.parametrize("scoring", [None, BestFitScoring()], ids=["expected", "best fit"])
+def test_a_device_that_is_healthy_again_is_given(scoring: NodeScoring | None) -> None:
+    """
+    A scorer that has seen the node with three GPUs sees four, and the pod that wants all gets them.
+    """
+    options = SolveOptions(Engine.GREEDY, scoring=scoring)
+    scheduler = Scheduler([Node("n", BOX, unhealthy=frozenset({(GPU, 3)}))])
+    wanted = batch(pod("all", 1, QosClass.LS, gpus=4))
+    refused = scheduler.place(wanted, DEADLINE_S, options=options)
+
+    scheduler.update_node(Node("n", BOX))
+    placed = scheduler.place(wanted, DEADLINE_S, options=options)
+
+    assert isinstance(refused.answer, Infeasible)
+    assert isinstance(placed.answer, Placed)
 
 
 @pytest.mark.parametrize(

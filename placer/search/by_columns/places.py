@@ -6,13 +6,13 @@ the same to the last id, at a fraction of the cost. Where anything is not simple
 from here, and the greedy path gives it. The judge looks at these places as at all others.
 """
 
-from collections.abc import Callable, Iterable
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from placer.counting.account import Account
-from placer.greedy.columns import Mask
+from placer.greedy.columns import Indices, Mask
 from placer.greedy.expected.scorer import ExpectedScorer
 from placer.search.by_columns.ask_ranking import AskRanking
 from placer.search.by_columns.simple_asks import SimpleAsk, simple_ask
@@ -23,7 +23,7 @@ from placer.state.problem_cache import ProblemCache
 from placer.state.requirements import PodRequirements, relevant_facts_of
 from placer_models.cluster import Node, Nodes
 from placer_models.incremental import PersistentTuple
-from placer_models.placement import NamespacedName, Placement, PodPlacement
+from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.problem import Fit
@@ -34,8 +34,11 @@ MOST_RANKINGS, MOST_RANKED = 1_000, 8_000_000
 MOST_CHANGES = 8
 """How many changes of each node are noted before all that is kept begins anew."""
 
-ScorerFor = Callable[[NamespacedName], ExpectedScorer]
-"""Returns what chooses among nodes for the pod of the key."""
+
+class FoundByColumns(NamedTuple):
+    """What was found for a pod; None if no node has a place for it."""
+
+    place: PodPlacement | None
 
 
 class PlacesByColumns:
@@ -64,51 +67,39 @@ class PlacesByColumns:
             self._columns.turn_to(accounts)
         return self._columns
 
-    def placed(
-        self,
-        gangs: Iterable[Gang],
-        accounts: PersistentTuple[Account],
-        scorer_for: ScorerFor,
-        cache: ProblemCache,
-    ) -> Placement | None:
-        """Return the places of all pods that find one, each as a call of its own would give it.
+    def find(
+        self, gang: Gang, scorer: ExpectedScorer, cache: ProblemCache
+    ) -> FoundByColumns | None:
+        """Return what a call of its own would find for a lone pod, and take its place.
 
-        The answer is None if something is not simple.
+        The answer is None if numbers alone do not tell.
 
         Args:
-            gangs: Lone pods, which are placed in their order on the nodes of `columns_of`.
-            accounts: What was left on each node then.
-            scorer_for: Returns what chooses among nodes for the next pod, once all before it have
-                their places.
+            gang: The gang that the pod is alone in.
+            scorer: Chooses among the nodes of `columns_of`.
             cache: What was worked out for earlier Problems.
 
         """
-        columns = self._columns
-        if not columns.are_simple:
+        columns, (pod,) = self._columns, gang.pods
+        ask = simple_ask(pod.spec) if columns.are_of_use else None
+        if ask is None:
             return None
-        wanted = []
-        for gang in gangs:
-            ask = simple_ask(gang.pods[0].spec)
-            if ask is None:
-                return None
-            wanted.append((gang, ask))
-        places: list[PodPlacement] = []
-        for gang, ask in wanted:
-            (pod,) = gang.pods
-            scorer = scorer_for(pod.key)
-            if scorer is not self._scorer:
-                self._scorer = scorer
-                for known in filter(None, self._rankings.values()):
-                    known.forget()
-            ranking = self._ranking(pod.spec, ask, cache)
-            if ranking is None:
-                return None
-            at = ranking.best(columns, scorer)
-            if at is not None:
-                gpus = ranking.gpus_on(at, columns)
-                places.append(self._words.place(gang, ask, at, accounts[at], gpus))
-                columns.take(at, ask, gpus)
-        return Placement(tuple(places))
+        if scorer is not self._scorer:
+            self._scorer = scorer
+            for known in filter(None, self._rankings.values()):
+                known.forget()
+        ranking = self._ranking(pod.spec, ask, cache)
+        if ranking is None:
+            return None
+        at = ranking.best(columns, scorer)
+        if at is None:
+            return FoundByColumns(None)
+        if not columns.is_simple(at):
+            return None  # If there is a place on it, that is the best.
+        gpus = ranking.gpus_on(at, columns)
+        place = self._words.place(gang, ask, at, columns.account(at), gpus)
+        columns.take(at, ask, gpus)
+        return FoundByColumns(place)
 
     def _ranking(self, spec: PodSpec, ask: SimpleAsk, cache: ProblemCache) -> AskRanking | None:
         """Return the ranking for pods of a spec; None if more than numbers decides."""
@@ -128,10 +119,12 @@ class PlacesByColumns:
         relevant = relevant_facts_of((PodRequirements(spec, (), ""),))
         kinds, numbers = cache.kinds_of(self._nodes, relevant)
         fits = [cache.memo((fit_of, spec), (kind,), partial(fit_of, spec, kind)) for kind in kinds]
-        if best_pair_minimum_of(spec, kinds) or not all(map(_says_nothing, fits)):
+        kind_of: Indices = np.array(numbers, dtype=np.intp)
+        simple = set(kind_of[self._columns.simple].tolist())
+        if best_pair_minimum_of(spec, kinds) or not all(_says_nothing(fits[at]) for at in simple):
             return None
-        may = np.array([isinstance(fit, Fit) for fit in fits], dtype=np.bool_)
-        return may[np.array(numbers, dtype=np.intp)]
+        may: Mask = np.array([isinstance(fit, Fit) for fit in fits], dtype=np.bool_)
+        return may[kind_of]
 
 
 def _says_nothing(fit: object) -> bool:

@@ -1,23 +1,26 @@
-"""Columns of what simple nodes have left, kept up to date node by node across calls."""
+"""Columns of what nodes have left, kept up to date node by node across calls."""
 
 from collections.abc import Collection
 
 import numpy as np
 
 from placer.counting.account import Account
-from placer.greedy.columns import Indices, Numbers
+from placer.counting.left import node_left
+from placer.greedy.columns import Indices, Mask, Numbers
 from placer.greedy.expected.arrays import array_prices
 from placer.greedy.free_nodes import MILLI_PER_PERCENT
 from placer.greedy.scorer import FreeNodes
 from placer.search.by_columns.simple_asks import SimpleAsk
-from placer.search.by_columns.simple_nodes import SimpleRow, are_simple, simple_row
+from placer.search.by_columns.simple_nodes import (
+    SimpleRow,
+    has_simple_pods,
+    row_of,
+    simple_nodes,
+)
 from placer_models.cluster import Nodes
 from placer_models.demand import ExpectedDemand
 from placer_models.expected import alike_counted_together, open_on_each
 from placer_models.incremental import PersistentTuple, changed_indices
-
-_NOTHING = SimpleRow(-1, 0, 0, ())
-"""The row of a node that is not simple: nobody is placed while there is one."""
 
 
 class SimpleColumns:
@@ -29,32 +32,44 @@ class SimpleColumns:
         alike: A number for each node; nodes with one number have the same row.
         changed: The indices of nodes that have changed so far, one after the other.
         idle_milli: What is left of all GPUs, in 1/1000.
+        simple: Of each node whether it is simple, if its pods are.
+        are_numbered: Whether there are columns: some node is simple, and numbers of all others
+            say what a scorer sees of them.
 
     """
 
     def __init__(self, nodes: Nodes, accounts: PersistentTuple[Account]) -> None:
         """Write down what the nodes have left."""
         self._nodes, self._accounts = nodes, accounts
-        self._are_simple = are_simple(nodes)
+        simple = simple_nodes(nodes)
+        self.simple: Mask = np.array(simple or [False] * len(nodes), dtype=np.bool_)
+        self.are_numbered = simple is not None and any(simple)
         self.changed: list[int] = []
         self._ahead: set[int] = set()
         self._odd: set[int] = set()
+        self._asking: set[int] = set()
+        self._idle: list[int] = []
         self.rows: list[SimpleRow] = []
         self.idle_milli = 0
-        if not self._are_simple:
+        if not self.are_numbered:
             return
         # Idle nodes that are alike share their account.
-        known: dict[int, SimpleRow | None] = {}
-        for at, account in enumerate(accounts):
-            number = id(account)
-            if number not in known:
-                known[number] = simple_row(account)
-            row = known[number]
-            if row is None:
+        distinct = {id(account): account for account in accounts}
+        row_by_id = {number: row_of(account) for number, account in distinct.items()}
+        self.rows = [row_by_id[id(account)] for account in accounts]
+        asks = {number for number, account in distinct.items() if account.affine}
+        odd = {number for number, account in distinct.items() if not has_simple_pods(account)}
+        for at, (account, is_simple) in enumerate(zip(accounts, simple or (), strict=True)):
+            if not is_simple or id(account) in odd:
                 self._odd.add(at)
-            self.rows.append(row or _NOTHING)
-        self.idle_milli = sum(sum(row.gpu_milli) for row in self.rows)
-        most = max((len(account.devices.healthy) for account in accounts), default=0)
+            if id(account) in asks:
+                self._asking.add(at)
+        idle = {row: sum(row.gpu_milli) for row in row_by_id.values()}
+        self._idle = [idle[row] for row in self.rows]
+        for at in self._odd:
+            self._idle[at] = self._idle_on(at)
+        self.idle_milli = sum(self._idle)
+        most = max((len(row.gpu_milli) for row in self.rows), default=0)
         gpus: Numbers = np.zeros((len(nodes), most), dtype=np.int64)
         for into, row in zip(gpus, self.rows, strict=True):
             into[: len(row.gpu_milli)] = row.gpu_milli
@@ -68,9 +83,17 @@ class SimpleColumns:
         )
 
     @property
-    def are_simple(self) -> bool:
-        """Whether all nodes are simple, with what runs there now."""
-        return self._are_simple and not self._odd
+    def are_of_use(self) -> bool:
+        """Whether some node is simple, and no pod that runs asks anything of those that come."""
+        return self.are_numbered and not self._asking
+
+    def is_simple(self, at: int) -> bool:
+        """Return whether the row of a node says all of it, with what runs there now."""
+        return at not in self._odd
+
+    def account(self, at: int) -> Account:
+        """Return what was left on a node when the columns were turned to it."""
+        return self._accounts[at]
 
     def turn_to(self, accounts: PersistentTuple[Account]) -> None:
         """Take note of the nodes as they are now; what was taken counts if it runs there.
@@ -79,23 +102,35 @@ class SimpleColumns:
             accounts: What is left on each node; the nodes are the same.
 
         """
-        if not self._are_simple:
+        if not self.are_numbered:
             return
         changed = self._ahead.union(changed_indices(self._accounts, accounts))
         self._ahead.clear()
         self._accounts = accounts
         for at in sorted(changed):
-            row = simple_row(accounts[at])
-            (self._odd.add if row is None else self._odd.discard)(at)
+            account, was_odd = accounts[at], at in self._odd
+            row = row_of(account)
+            self._sort(at, account)
             # Most pods run where they were placed: then the row is there already.
-            if row is not None and row != self.rows[at]:
+            if row != self.rows[at] or was_odd or at in self._odd:
                 self._write(at, row)
+
+    def _sort(self, at: int, account: Account) -> None:
+        """Note what kind of node it is with its pods."""
+        is_simple = bool(self.simple[at]) and has_simple_pods(account)
+        (self._odd.discard if is_simple else self._odd.add)(at)
+        (self._asking.add if account.affine else self._asking.discard)(at)
+
+    def _idle_on(self, at: int) -> int:
+        if at in self._odd:
+            return sum(node_left(self._accounts[at]).gpu_milli)
+        return sum(self.rows[at].gpu_milli)
 
     def take(self, at: int, ask: SimpleAsk, gpus: Collection[int]) -> None:
         """Give what a pod asks for away.
 
         Args:
-            at: The index of its node, which has all of it.
+            at: The index of its node, which is simple and has all of it.
             ask: What it asks for.
             gpus: The positions of its GPUs in the node's row.
 
@@ -118,12 +153,14 @@ class SimpleColumns:
     def prices(self, demand: ExpectedDemand) -> tuple[int, ...]:
         """Return the prices of a demand on the nodes as they are now."""
         with_memory = demand.looks_at_memory
-        lefts = {row: row.left(with_memory=with_memory) for row in set(self.rows)}
-        each = zip(open_on_each(demand, self._nodes), self.rows, strict=True)
-        return array_prices(demand, alike_counted_together((may, lefts[row]) for may, row in each))
+        of_row = {row: row.left(with_memory=with_memory) for row in set(self.rows)}
+        lefts = [of_row[row] for row in self.rows]
+        for at in self._odd:
+            lefts[at] = node_left(self._accounts[at], with_memory=with_memory)
+        each = zip(open_on_each(demand, self._nodes), lefts, strict=True)
+        return array_prices(demand, alike_counted_together(each))
 
     def _write(self, at: int, row: SimpleRow) -> None:
-        self.idle_milli += sum(row.gpu_milli) - sum(self.rows[at].gpu_milli)
         self.rows[at] = row
         self.alike[at] = self._number(row)
         self.pods[at] = row.pods
@@ -131,6 +168,9 @@ class SimpleColumns:
         free.cpu_milli[at] = row.cpu_milli
         free.memory_bytes[at] = row.memory_bytes
         free.gpu_milli[at, : len(row.gpu_milli)] = row.gpu_milli
+        idle = self._idle_on(at)
+        self.idle_milli += idle - self._idle[at]
+        self._idle[at] = idle
         self.changed.append(at)
 
     def _number(self, row: SimpleRow) -> int:

@@ -1,7 +1,8 @@
 """Simple nodes: those of which what simple pods leave is said by a few numbers.
 
-They have one NUMA node, and GPUs that are all alike. Whoever adds a word to nodes need not know
-of this: a node that has it is not simple.
+They have one NUMA node, and GPUs that are all alike. Of other nodes, most of the time, the same
+numbers say no more than how a scorer would like a place there, if there is one. Whoever adds a word
+to nodes need not know of this: where a node has it, no numbers are asked.
 """
 
 from collections.abc import Iterable
@@ -31,15 +32,21 @@ _SIMPLE_WORDS = frozenset(
 )
 """What nodes may say that are simple. Accounts and the rules about nodes tell what that means."""
 
-_other_words = attrgetter(*(f.name for f in fields(Node) if f.name not in _SIMPLE_WORDS))
+_NUMBERED_WORDS = _SIMPLE_WORDS | {
+    *("alignment", "scope", "cpu_bind", "locality", "numa_strategy", "hugepages"),
+    *("partitions", "partition_policy"),
+}
+"""What other nodes may say of which the numbers tell all that a scorer sees, and no more."""
 
-_SAYS_NOTHING_ELSE = _other_words(
-    Node("", Machine("", "", Topology("x86_64", (), (NumaNode(0, 0),))))
-)
+_NOTHING = Node("", Machine("", "", Topology("x86_64", (), (NumaNode(0, 0),))))
+
+_other_words = attrgetter(*(f.name for f in fields(Node) if f.name not in _SIMPLE_WORDS))
+_words_of_no_numbers = attrgetter(*(f.name for f in fields(Node) if f.name not in _NUMBERED_WORDS))
+_SAYS_NOTHING_ELSE, _SAYS_NO_NUMBERS = _other_words(_NOTHING), _words_of_no_numbers(_NOTHING)
 
 
 class SimpleRow(NamedTuple):
-    """What is left on a simple node.
+    """What is left on a node, in numbers.
 
     Attributes:
         cpu_milli: What new LS pods may ask for; below 0 if none may come, whatever it asks for.
@@ -59,18 +66,25 @@ class SimpleRow(NamedTuple):
         return NodeLeft(max(0, self.cpu_milli), gpus, self.memory_bytes if with_memory else 0)
 
 
-def are_simple(nodes: Iterable[Node]) -> bool:
-    """Return whether all the nodes are simple, whatever runs there."""
+def simple_nodes(nodes: Iterable[Node]) -> list[bool] | None:
+    """Return of each node whether it is simple, if its pods are.
+
+    None if the numbers of some node do not even say what a scorer would see of it.
+    """
     inside: dict[tuple[int, frozenset[tuple[str, int]]], bool] = {}
+    found = []
     for node in nodes:
-        if _other_words(node) != _SAYS_NOTHING_ELSE:
-            return False
+        words = _other_words(node)
+        if words != _SAYS_NOTHING_ELSE:
+            if _words_of_no_numbers(node) != _SAYS_NO_NUMBERS:
+                return None
+            found.append(False)
+            continue
         key = id(node.machine), node.unhealthy
         if key not in inside:
             inside[key] = _is_simple_inside(node)
-        if not inside[key]:
-            return False
-    return True
+        found.append(inside[key])
+    return found
 
 
 def _is_simple_inside(node: Node) -> bool:
@@ -82,30 +96,35 @@ def _is_simple_inside(node: Node) -> bool:
     )
 
 
-def simple_row(account: Account) -> SimpleRow | None:
-    """Return what is left on a simple node, or None if a pod that runs there is not simple enough.
+def has_simple_pods(account: Account) -> bool:
+    """Return whether the row of a simple node says all that its pods leave.
 
-    Pods that ask for others, that are bound to a part of their pool, or that have other parts of a
-    GPU's compute than of its memory, make a difference that no number here tells.
+    Pods that are bound to a part of their pool, or that have other parts of a GPU's compute than
+    of its memory, make a difference that no number there tells.
     """
-    pools, devices = account.pools, account.devices
-    if pools.bound or account.affine or account.offered:
-        return None
-    milli = []
+    shared = account.devices.shared
+    return not account.pools.bound and all(
+        left is None or left[1] == left[0] * (device.memory_bytes or 1)
+        for device in account.devices.healthy
+        if (left := shared.get((device.type, device.minor))) is not None
+    )
+
+
+def row_of(account: Account) -> SimpleRow:
+    """Return what is left on a node, as far as numbers tell it: all of it on a simple node."""
+    devices, milli = account.devices, []
     for device in devices.healthy:
-        key = device.type, device.minor
-        left = devices.shared.get(key)
-        if left is not None:
-            percent, memory = left[0], left[1]
-            if memory != percent * (device.memory_bytes or 1):
-                return None
-            milli.append(MILLI_PER_PERCENT * percent)
-        else:
-            milli.append(WHOLE_MILLI if key in devices.free else 0)
-    (memory_bytes,) = account.memory.bytes_in.values()
+        if device.type == GPU:
+            key = device.type, device.minor
+            left = devices.shared.get(key)
+            if left is not None:
+                milli.append(MILLI_PER_PERCENT * left[0])
+            else:
+                milli.append(WHOLE_MILLI if key in devices.free else 0)
+    pool = account.pools.shared
     return SimpleRow(
-        max(0, pools.shared.left_milli) if pools.shared.cpus else -1,
-        max(0, memory_bytes),
+        max(0, pool.left_milli) if pool.cpus else -1,
+        sum(max(0, memory_bytes) for memory_bytes in account.memory.bytes_in.values()),
         max(0, amount_of(_PODS, account.resources)),
         tuple(milli),
     )
