@@ -1,6 +1,6 @@
 """The engines held against brute force, on worlds of any generator."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 
 import pytest
@@ -14,6 +14,7 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.goals import EXPECTED, UNBOUNDED
 from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed
+from plain_enumeration import best_vector_plainly
 
 MakeWorld = Callable[[int], Instance]
 """Seed -> a tiny instance."""
@@ -39,6 +40,17 @@ def worlds(make: MakeWorld, start: int, step: int, number: int) -> Iterator[tupl
         found += 1
         if found == number:
             return
+
+
+def brute_force_is_right(instances: Iterable[Instance], most_leaves: int) -> int:
+    """Hold brute force against the plainest enumeration; return how often that can be done."""
+    compared = 0
+    for instance in instances:
+        plainly = best_vector_plainly(instance, most_leaves)
+        if plainly is not None:
+            assert best_placement(instance).vector == plainly, instance.name
+            compared += 1
+    return compared
 
 
 def check_exact(instance: Instance, best: Best) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from brute_force import best_placement
-from exact_checks import check_exact, check_worlds
+from exact_checks import brute_force_is_right, check_exact
 from features.bound import bound_instance
 from placer.judge.breaches import breaches
 from placer.search.options import Engine, SolveOptions
@@ -15,12 +15,7 @@ from placer_models.placement import PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, AlignmentScope, QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
-from plain_enumeration import best_vector_plainly
 from worlds import tiny_instance
-
-GATE_BATCHES, GATE_WORLDS = 6, 3
-SLOW_BATCHES, SLOW_WORLDS = 10, 100
-SLOW_START = 10_000
 
 GIB = 2**30
 LOW, HIGH = frozenset(range(8)), frozenset(range(8, 16))
@@ -74,42 +69,20 @@ def running(gang: Gang, cpus: CpuSet, memory: tuple[tuple[int, int], ...] = ()) 
     return RunningPod(gang.pods[0], place)
 
 
-@pytest.mark.parametrize("batch", range(GATE_BATCHES))
-def test_worlds_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    On 18 worlds the exact tiers are those of brute force, each one proven.
-    """
-    check_worlds(bound_instance, batch, GATE_BATCHES, GATE_WORLDS)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(SLOW_BATCHES))
-def test_many_worlds_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    The same on 1,000 others of them.
-    """
-    check_worlds(bound_instance, SLOW_START + batch, SLOW_BATCHES, SLOW_WORLDS)
-
-
 @pytest.mark.slow
 def test_brute_force_is_right_about_bound_pods() -> None:
     """
     Where the plainest enumeration can be done, the shortcuts of brute force change nothing.
     """
-    compared = 0
-    for instance in map(bound_instance, range(200)):
-        by_container = AlignmentScope.CONTAINER in (
-            *(node.scope for node in instance.nodes),
-            *(pod.spec.scope for gang in instance.gangs for pod in gang.pods),
-        )
-        if by_container or instance.move_budget:
-            continue
-        plainly = best_vector_plainly(instance, most_leaves=300)
-        if plainly is not None:
-            assert best_placement(instance).vector == plainly, instance.name
-            compared += 1
 
-    assert compared > 15
+    def is_plain(instance: Instance) -> bool:
+        scopes = [pod.spec.scope for gang in instance.gangs for pod in gang.pods]
+        scopes += [node.scope for node in instance.nodes]
+        return AlignmentScope.CONTAINER not in scopes and not instance.move_budget
+
+    plain = filter(is_plain, map(bound_instance, range(200)))
+
+    assert brute_force_is_right(plain, most_leaves=300) > 15
 
 
 @pytest.mark.parametrize("qos", [QosClass.LS, QosClass.BE])

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from exact_checks import check_worlds
 from features.emptied_pools import emptied_instance
 from placer.judge.breaches import breaches
 from placer.judge.misfits import misfits_of
@@ -245,20 +244,3 @@ def test_worlds_with_emptied_pools_are_as_their_name_says() -> None:
     ]
 
     assert len(emptied) > 60
-
-
-@pytest.mark.parametrize("batch", range(10))
-def test_worlds_with_emptied_pools_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    On 60 worlds both engines answer; the exact one as well as trying everything does.
-    """
-    check_worlds(emptied_instance, batch, 10, 6)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(10))
-def test_many_worlds_with_emptied_pools_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    The same on 1,000 others of them.
-    """
-    check_worlds(emptied_instance, 10_000 + batch, 10, 100)

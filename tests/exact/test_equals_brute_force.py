@@ -1,77 +1,69 @@
-"""The exact engine finds what trying everything finds, and greedy never more."""
+"""The exact engine finds what trying everything finds, and greedy never more.
+
+So it is on worlds of all families (C8, C22, D5, D9, D10, G4), each with its words always on.
+"""
 
 import pytest
 
-from brute_force import best_placement
-from exact_checks import check_worlds
-from mixed_worlds import mixed_instance
-from plain_enumeration import best_vector_plainly
+from exact.family_worlds import FAMILIES
+from exact_checks import MakeWorld, brute_force_is_right, check_worlds
+from features.burst import burst_instance
+from features.device_strategy import strategy_instance
+from features.functions import function_instance
+from features.in_node_affinity import in_node_affinity_instance
+from features.numa import paged_instance
+from features.quantities import quantity_instance
+from features.shares import sharing_instance
+from features.variants import variants_instance
 from worlds import tiny_instance
 
-GATE_BATCHES, GATE_WORLDS = 10, 30
-SLOW_BATCHES, SLOW_WORLDS = 20, 100
-SLOW_START = 10_000
-"""The slow suite looks at other worlds than the gate."""
 
+@pytest.mark.parametrize(
+    ("family", "batch"),
+    [(name, batch) for name, worlds in FAMILIES.items() for batch in range(worlds.gate[0])],
+)
+def test_worlds_are_solved_as_by_brute_force(family: str, batch: int) -> None:
+    """
+    On some hundred worlds of each family the exact tiers are those of brute force, each one
+    proven; greedy's are clean and no better.
+    """
+    worlds = FAMILIES[family]
 
-@pytest.mark.parametrize("batch", range(GATE_BATCHES))
-def test_tiny_worlds_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    On 300 worlds the exact tiers are those of brute force, each one proven; greedy's are
-    clean and no better.
-    """
-    check_worlds(tiny_instance, batch, GATE_BATCHES, GATE_WORLDS)
+    check_worlds(worlds.make, worlds.start + batch, *worlds.gate)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(SLOW_BATCHES))
-def test_many_tiny_worlds_are_solved_as_by_brute_force(batch: int) -> None:
+@pytest.mark.parametrize(
+    ("family", "batch"),
+    [(name, batch) for name, worlds in FAMILIES.items() for batch in range(worlds.slow[0])],
+)
+def test_many_worlds_are_solved_as_by_brute_force(family: str, batch: int) -> None:
     """
-    The same on 2,000 other worlds.
+    The same on a thousand others, more or less, of each.
     """
-    check_worlds(tiny_instance, SLOW_START + batch, SLOW_BATCHES, SLOW_WORLDS)
+    worlds = FAMILIES[family]
+
+    check_worlds(worlds.make, worlds.slow_start + batch, *worlds.slow)
 
 
-@pytest.mark.parametrize("batch", range(GATE_BATCHES))
-def test_worlds_of_all_rules_mixed_are_solved_as_by_brute_force(batch: int) -> None:
+@pytest.mark.parametrize(
+    ("make", "worlds", "most_leaves", "least"),
+    [
+        pytest.param(tiny_instance, 200, 500, 30, id="tiny", marks=pytest.mark.check),
+        pytest.param(tiny_instance, 600, 10_000, 200, id="larger", marks=pytest.mark.slow),
+        pytest.param(burst_instance, 150, 300, 15, id="pools", marks=pytest.mark.check),
+        pytest.param(function_instance, 100, 500, 10, id="functions", marks=pytest.mark.check),
+        pytest.param(strategy_instance, 100, 500, 10, id="strategies", marks=pytest.mark.check),
+        pytest.param(variants_instance, 60, 500, 10, id="variants", marks=pytest.mark.check),
+        pytest.param(in_node_affinity_instance, 60, 300, 11, id="in-node affinity"),
+        pytest.param(paged_instance, 150, 300, 15, id="hugepages"),
+        pytest.param(quantity_instance, 20, 100, 5, id="quantities"),
+        pytest.param(sharing_instance, 120, 500, 20, id="shares"),
+    ],
+)
+def test_brute_force_is_right(make: MakeWorld, worlds: int, most_leaves: int, least: int) -> None:
     """
-    The same on 300 worlds in which the words of all families of rules mix.
+    Where the plainest enumeration can be done, which tries every place and every number of
+    devices, the short cuts of brute force change nothing.
     """
-    check_worlds(mixed_instance, batch, GATE_BATCHES, GATE_WORLDS)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(SLOW_BATCHES))
-def test_many_worlds_of_all_rules_mixed_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    The same on 2,000 others of them.
-    """
-    check_worlds(mixed_instance, SLOW_START + batch, SLOW_BATCHES, SLOW_WORLDS)
-
-
-def check_brute_force(seeds: range, most_leaves: int) -> int:
-    """Compare brute force with the plainest enumeration; return how many worlds it could."""
-    compared = 0
-    for seed in seeds:
-        instance = tiny_instance(seed)
-        plainly = best_vector_plainly(instance, most_leaves)
-        if plainly is not None:
-            assert best_placement(instance).vector == plainly, instance.name
-            compared += 1
-    return compared
-
-
-@pytest.mark.check
-def test_brute_force_is_right() -> None:
-    """
-    Where the plainest enumeration can be done, its shortcuts change nothing.
-    """
-    assert check_brute_force(range(200), most_leaves=500) > 30
-
-
-@pytest.mark.slow
-def test_brute_force_is_right_on_larger_worlds() -> None:
-    """
-    The same with more leaves.
-    """
-    assert check_brute_force(range(600), most_leaves=10_000) > 200
+    assert brute_force_is_right(map(make, range(worlds)), most_leaves) > least

@@ -2,8 +2,6 @@
 
 import pytest
 
-from exact_checks import check_worlds
-from features.exclusivity import apart_instance
 from judge.cases_apart import NUMA, PCPU, apart
 from mixed_worlds import mixed_instance
 from placer.search.options import Engine, SolveOptions
@@ -14,25 +12,6 @@ from placer_models.placement import Answer, Infeasible, PartlyPlaced, Placed, Po
 from placer_models.pod import Pod
 from placer_models.topology import Cpu, NumaNode, Topology
 from tiny_pods import lone
-
-BATCHES = 10
-
-
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_worlds_of_pods_that_keep_apart(batch: int) -> None:
-    """
-    On 100 worlds the exact tiers are those of brute force, each one proven.
-    """
-    check_worlds(apart_instance, batch, BATCHES, 10)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_many_worlds_of_pods_that_keep_apart(batch: int) -> None:
-    """
-    The same on 1,000 others.
-    """
-    check_worlds(apart_instance, 10_000 + batch, BATCHES, 100)
 
 
 def node(*, cores: int, threads: int, numa_nodes: int = 1) -> Node:

@@ -1,43 +1,14 @@
 """Extended resources: plain amounts of a node, shared out to the last one."""
 
-from random import Random
-
 import pytest
 
-from exact_checks import check_worlds
-from features.extended import with_extended
 from judge.hand import ALL_CPUS, node, put, world
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance, Node
+from placer_models.cluster import Node
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from worlds import tiny_instance
-
-BATCHES = 10
-
-
-def extended_world(seed: int) -> Instance:
-    """Draw a tiny instance in which pods ask for extended resources."""
-    return with_extended(Random(f"extended-{seed}"), tiny_instance(seed))
-
-
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_worlds_with_extended_resources_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    On 100 worlds both engines keep the rule, and the exact one proves the best.
-    """
-    check_worlds(extended_world, batch, BATCHES, 10)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_many_worlds_with_extended_resources(batch: int) -> None:
-    """
-    The same on 1,000 others.
-    """
-    check_worlds(extended_world, 10_000 + batch, BATCHES, 100)
 
 
 def licensed(name: str, amount: int) -> Pod:

@@ -4,9 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from brute_force import best_placement
-from exact_checks import check_worlds
-from features.functions import function_instance
 from judge.cases_functions import HERE, OF_A, SHARE, held, sharing
 from judge.hand import placed, pod, world
 from placer.counting.account import account_of
@@ -17,45 +14,9 @@ from placer_models.cluster import RunningPod
 from placer_models.device import FunctionSelector
 from placer_models.placement import PartlyPlaced, Placed
 from placer_models.policy import QosClass
-from plain_enumeration import best_vector_plainly
 
-GATE_BATCHES, GATE_WORLDS = 4, 25
-SLOW_BATCHES, SLOW_WORLDS = 10, 100
-SLOW_START = 10_000
 OF_B: FunctionSelector = (("kind", ("b",)),)
 EITHER: FunctionSelector = (("kind", ("a", "b")),)
-
-
-@pytest.mark.parametrize("batch", range(GATE_BATCHES))
-def test_tiny_worlds_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    On 100 worlds whose pods want virtual functions, half of them beside GPUs.
-    """
-    check_worlds(function_instance, batch, GATE_BATCHES, GATE_WORLDS)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(SLOW_BATCHES))
-def test_many_tiny_worlds_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    The same on 1,000 others of them.
-    """
-    check_worlds(function_instance, SLOW_START + batch, SLOW_BATCHES, SLOW_WORLDS)
-
-
-@pytest.mark.check
-def test_brute_force_is_right_about_virtual_functions() -> None:
-    """
-    The plainest enumeration finds the same.
-    """
-    compared = 0
-    for seed in range(100):
-        instance = function_instance(seed)
-        plainly = best_vector_plainly(instance, most_leaves=500)
-        if plainly is not None:
-            assert best_placement(instance).vector == plainly, instance.name
-            compared += 1
-    assert compared > 10
 
 
 @pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])

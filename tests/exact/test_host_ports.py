@@ -1,11 +1,7 @@
 """Ports of nodes: as by brute force, as a reason, and as pods come and go."""
 
-from random import Random
-
 import pytest
 
-from exact_checks import check_worlds
-from features.host_ports import with_host_ports
 from judge.cases_host_ports import HERE, THERE, reached_at
 from judge.hand import node, put, world
 from placer.scheduler import Scheduler
@@ -16,34 +12,9 @@ from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import demands_of, question_without
 from placer.search.reasons.rule import demands_of_rule
 from placer.search.solver import solve
-from placer_models.cluster import Instance, RunningPod
+from placer_models.cluster import RunningPod
 from placer_models.host_ports import HostPort
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
-from worlds import tiny_instance
-
-BATCHES = 10
-
-
-def world_of_ports(seed: int) -> Instance:
-    """Draw a tiny instance whose pods ask for ports of their nodes."""
-    return with_host_ports(Random(f"host-ports-{seed}"), tiny_instance(seed))
-
-
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_worlds_with_host_ports_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    On 100 worlds both engines keep the rule, and the exact one proves the best.
-    """
-    check_worlds(world_of_ports, batch, BATCHES, 10)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_many_worlds_with_host_ports(batch: int) -> None:
-    """
-    The same on 1,000 others.
-    """
-    check_worlds(world_of_ports, 10_000 + batch, BATCHES, 100)
 
 
 @pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])

@@ -5,9 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from brute_force import best_placement
-from exact_checks import check_worlds
-from features.in_node_affinity import in_node_affinity_instance
 from judge.cases_in_node_affinity import (
     BY_DB,
     CORE,
@@ -29,42 +26,7 @@ from placer_models.placement import Answer, PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Gang, Pod
 from placer_models.problem.node_state import NOBODY, CoreGranularity
 from placer_models.topology import Cpu, NumaNode, Topology
-from plain_enumeration import best_vector_plainly
 from tiny_pods import lone
-
-BATCHES = 10
-
-
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_worlds_of_pods_that_care_who_is_beside_them(batch: int) -> None:
-    """
-    On 100 worlds the exact tiers are those of brute force, each one proven.
-    """
-    check_worlds(in_node_affinity_instance, batch, BATCHES, 10)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_many_worlds_of_pods_that_care_who_is_beside_them(batch: int) -> None:
-    """
-    The same on 1,000 others.
-    """
-    check_worlds(in_node_affinity_instance, 10_000 + batch, BATCHES, 100)
-
-
-def test_brute_force_agrees_with_plain_enumeration() -> None:
-    """
-    Which cores are alike depends on who is on them: on a dozen of the smallest worlds.
-    """
-    compared = 0
-    for seed in range(60):
-        instance = in_node_affinity_instance(seed)
-        plainly = best_vector_plainly(instance, most_leaves=300)
-        if plainly is not None:
-            compared += 1
-            assert best_placement(instance).vector == plainly, instance.name
-
-    assert compared >= 12
 
 
 def node(name: str = "n", *, cores: int, threads: int = 2, numa_nodes: int = 1) -> Node:

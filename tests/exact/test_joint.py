@@ -6,8 +6,6 @@ from random import Random
 
 import pytest
 
-from exact_checks import check_worlds
-from features.joint import joint_instance
 from placer.counting.account import accounts_of
 from placer.counting.placements import recount
 from placer.greedy import chooser
@@ -39,10 +37,6 @@ from placer_models.policy import AlignmentPolicy, JointScope, Strength
 from placer_models.topology import Cpu, NumaNode, Topology
 from tiny_pods import lone
 
-GATE_BATCHES, GATE_WORLDS = 10, 10
-SLOW_BATCHES, SLOW_WORLDS = 10, 100
-SLOW_START = 10_000
-
 SWITCHES = 4
 GPUS, NICS = 2 * SWITCHES, SWITCHES
 """Two GPUs and one NIC below each switch, two switches on each NUMA node."""
@@ -52,23 +46,6 @@ TOPOLOGY = Topology(
     tuple(Cpu(i, core=i, package=0, numa_node=i // 8) for i in range(16)),
     (NumaNode(0, 0), NumaNode(1, 0)),
 )
-
-
-@pytest.mark.parametrize("batch", range(GATE_BATCHES))
-def test_tiny_worlds_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    On 100 worlds whose pods want GPUs and NICs side by side.
-    """
-    check_worlds(joint_instance, batch, GATE_BATCHES, GATE_WORLDS)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(SLOW_BATCHES))
-def test_many_tiny_worlds_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    The same on 1,000 others of them.
-    """
-    check_worlds(joint_instance, SLOW_START + batch, SLOW_BATCHES, SLOW_WORLDS)
 
 
 def machine(gpus: int = GPUS, nics: int = NICS) -> Machine:

@@ -1,12 +1,9 @@
 """How many pods a node takes: as by brute force, as a reason, and as pods come and go."""
 
 from dataclasses import replace
-from random import Random
 
 import pytest
 
-from exact_checks import check_worlds
-from features.max_pods import with_max_pods
 from judge.cases_max_pods import small
 from judge.hand import ALL_CPUS, node, put, world
 from placer.scheduler import Scheduler
@@ -14,33 +11,7 @@ from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.refusal import Refusal
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
-from worlds import tiny_instance
-
-BATCHES = 10
-
-
-def limited_world(seed: int) -> Instance:
-    """Draw a tiny instance whose nodes take only so many pods."""
-    return with_max_pods(Random(f"max-pods-{seed}"), tiny_instance(seed))
-
-
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_worlds_with_limits_of_pods_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    On 100 worlds both engines keep the rule, and the exact one proves the best.
-    """
-    check_worlds(limited_world, batch, BATCHES, 10)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_many_worlds_with_limits_of_pods(batch: int) -> None:
-    """
-    The same on 1,000 others.
-    """
-    check_worlds(limited_world, 10_000 + batch, BATCHES, 100)
 
 
 @pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])

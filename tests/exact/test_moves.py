@@ -4,16 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from exact_checks import check_worlds
 from judge.hand import node, pod, put, world
 from moving_worlds import (
     crowded,
     memory_in_the_way,
-    mixed_moving_instance,
-    moving_instance,
     pinned_crowd,
     tied_crowd,
-    tied_instance,
 )
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -22,59 +18,6 @@ from placer_models.goals import GATHERING, MOVES, OPENED
 from placer_models.network import Grouping, LevelRule
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
 from placer_models.policy import Strength
-
-BATCHES = 10
-
-
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_worlds_with_moves_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    On 100 worlds the exact engine moves as few pods as brute force, and proves it.
-    """
-    check_worlds(moving_instance, batch, BATCHES, 10)
-
-
-@pytest.mark.parametrize("batch", range(5))
-def test_moves_among_the_words_of_all_families(batch: int) -> None:
-    """
-    The same on 100 worlds in which large pods and small running ones have other wishes, too.
-    """
-    check_worlds(mixed_moving_instance, batch, 5, 20)
-
-
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_worlds_with_running_gangs_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    The same on 100 worlds in which running pods are gangs that ask for places.
-    """
-    check_worlds(tied_instance, batch, BATCHES, 10)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_many_worlds_with_running_gangs(batch: int) -> None:
-    """
-    The same on 1,000 others.
-    """
-    check_worlds(tied_instance, 10_000 + batch, BATCHES, 100)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_moves_among_the_words_of_all_families_in_many_worlds(batch: int) -> None:
-    """
-    The same on 300 others.
-    """
-    check_worlds(mixed_moving_instance, 10_000 + batch, BATCHES, 30)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_many_worlds_with_moves(batch: int) -> None:
-    """
-    The same on 1,000 others.
-    """
-    check_worlds(moving_instance, 10_000 + batch, BATCHES, 100)
 
 
 def exactly(instance: Instance) -> Placed | PartlyPlaced | Infeasible:

@@ -1,48 +1,20 @@
 """What pods ask, and would like, of labels and names of nodes: as by brute force."""
 
 from dataclasses import replace
-from random import Random
 
 import pytest
 
-from exact_checks import check_worlds
-from features.node_affinity import with_node_affinity
 from judge.hand import node, world
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance
 from placer_models.goals import NODE_PREFERENCE
 from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
 from placer_models.placement import Infeasible, Placed
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.selectors import LabelExpression, SelectorOperator
-from worlds import tiny_instance
 
-BATCHES = 10
 SSD = LabelExpression("disk", SelectorOperator.IN, ("ssd",))
 NEAR = LabelExpression("rank", SelectorOperator.LT, ("5",))
-
-
-def labelled_world(seed: int) -> Instance:
-    """Draw a tiny instance whose pods look at labels and names of nodes."""
-    return with_node_affinity(Random(f"node-affinity-{seed}"), tiny_instance(seed))
-
-
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_worlds_with_node_affinity_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    On 100 worlds both engines keep the rule, and the exact one proves the best.
-    """
-    check_worlds(labelled_world, batch, BATCHES, 10)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_many_worlds_with_node_affinity(batch: int) -> None:
-    """
-    The same on 1,000 others.
-    """
-    check_worlds(labelled_world, 10_000 + batch, BATCHES, 100)
 
 
 def asking(name: str, affinity: NodeAffinity) -> Pod:

@@ -1,72 +1,18 @@
 """Offered nodes: as few of them are opened as can be, right after all that is placed."""
 
 from dataclasses import replace
-from random import Random
 
 import pytest
 
 from exact.test_moves import exactly
-from exact_checks import check_worlds
-from features.opened import with_offers
 from judge.hand import ALL_CPUS, node, placed, pod, put, world
-from moving_worlds import moving_instance, tied_instance
 from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance, RunningPod
+from placer_models.cluster import RunningPod
 from placer_models.goals import MOVES, OPENED
 from placer_models.placement import Placed
 from placer_models.policy import QosClass
-from worlds import tiny_instance
-
-BATCHES = 10
-MOVING_BATCHES = 5
-
-
-def offered_world(seed: int) -> Instance:
-    """Draw a tiny instance in which some nodes are offered."""
-    return with_offers(Random(f"offers-{seed}"), tiny_instance(seed))
-
-
-def offered_moving_world(seed: int) -> Instance:
-    """Draw nodes, some of them offered, where small pods run in the way of large ones."""
-    drawn = tied_instance if seed % 3 == 0 else moving_instance
-    return with_offers(Random(f"offered-moves-{seed}"), drawn(seed))
-
-
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_worlds_with_offered_nodes_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    On 100 worlds the exact engine opens as few nodes as brute force, and proves it.
-    """
-    check_worlds(offered_world, batch, BATCHES, 10)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_many_worlds_with_offered_nodes(batch: int) -> None:
-    """
-    The same on 1,000 others.
-    """
-    check_worlds(offered_world, 10_000 + batch, BATCHES, 100)
-
-
-@pytest.mark.parametrize("batch", range(MOVING_BATCHES))
-def test_worlds_with_offers_and_moves_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    The same on 100 worlds in which pods run on offered nodes and may move.
-    """
-    check_worlds(offered_moving_world, batch, MOVING_BATCHES, 20)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_many_worlds_with_offers_and_moves(batch: int) -> None:
-    """
-    The same on 500 others.
-    """
-    check_worlds(offered_moving_world, 10_000 + batch, BATCHES, 50)
-
 
 OFFERS = tuple(replace(node(f"new-{i}"), offered=True) for i in range(4))
 

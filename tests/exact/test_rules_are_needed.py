@@ -4,9 +4,8 @@ from itertools import chain
 
 import pytest
 
+from exact.family_worlds import extended_world, offered_world
 from exact.needed_rules import is_needed
-from exact.test_extended import extended_world
-from exact.test_opened import offered_world
 from exact_checks import MakeWorld
 from features.affinity import affinity_instance
 from features.bound import bound_instance

@@ -4,9 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from brute_force import best_placement
-from exact_checks import check_worlds
-from features.device_strategy import strategy_instance
 from judge.cases_joint import switched
 from judge.cases_strategies import EACH, applying, healthy_but
 from judge.hand import node, world
@@ -17,45 +14,8 @@ from placer_models.cluster import Instance, RunningPod
 from placer_models.device import Device
 from placer_models.placement import DeviceGrant, Infeasible, Placed, PodPlacement
 from placer_models.policy import AlignmentPolicy, Strength
-from plain_enumeration import best_vector_plainly
 
-GATE_BATCHES, GATE_WORLDS = 10, 10
-GATE_START = 100
-SLOW_BATCHES, SLOW_WORLDS = 10, 100
-SLOW_START = 10_000
 ENGINES = (Engine.GREEDY, Engine.EXACT)
-
-
-@pytest.mark.parametrize("batch", range(GATE_BATCHES))
-def test_tiny_worlds_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    On 100 worlds whose pods have all NICs of their node, or one for each group of their GPUs.
-    """
-    check_worlds(strategy_instance, GATE_START + batch, GATE_BATCHES, GATE_WORLDS)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(SLOW_BATCHES))
-def test_many_tiny_worlds_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    The same on 1,000 others of them.
-    """
-    check_worlds(strategy_instance, SLOW_START + batch, SLOW_BATCHES, SLOW_WORLDS)
-
-
-@pytest.mark.check
-def test_brute_force_is_right_about_strategies() -> None:
-    """
-    The plainest enumeration, which tries every number of devices, finds the same.
-    """
-    compared = 0
-    for seed in range(100):
-        instance = strategy_instance(seed)
-        plainly = best_vector_plainly(instance, most_leaves=500)
-        if plainly is not None:
-            assert best_placement(instance).vector == plainly, instance.name
-            compared += 1
-    assert compared > 10
 
 
 def minors(instance: Instance, engine: Engine) -> dict[str, tuple[int, ...]] | None:

@@ -1,47 +1,19 @@
 """Taints of nodes and tolerations of pods: as by brute force, as a reason, and of who runs."""
 
 from dataclasses import replace
-from random import Random
 
 import pytest
 
-from exact_checks import check_worlds
-from features.taints import with_taints
 from judge.hand import ALL_CPUS, node, put, world
 from placer.judge.misfits import misfits_of
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance
 from placer_models.goals import NODE_PREFERENCE
 from placer_models.placement import Infeasible, Placed
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
-from worlds import tiny_instance
 
-BATCHES = 10
 GPU = Toleration("gpu", TolerationOperator.EXISTS)
-
-
-def tainted_world(seed: int) -> Instance:
-    """Draw a tiny instance with taints and tolerations."""
-    return with_taints(Random(f"taints-{seed}"), tiny_instance(seed))
-
-
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_worlds_with_taints_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    On 60 worlds both engines keep the rule, and the exact one proves the best.
-    """
-    check_worlds(tainted_world, batch, BATCHES, 6)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_many_worlds_with_taints(batch: int) -> None:
-    """
-    The same on 1,000 others.
-    """
-    check_worlds(tainted_world, 10_000 + batch, BATCHES, 100)
 
 
 def tolerating(name: str, *tolerations: Toleration) -> Pod:

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from exact.test_opened import offered_moving_world
+from exact.family_worlds import offered_moving_world
 from exact_checks import MakeWorld, worlds
 from judge.hand import node, placed, pod, put, world
 from moving_worlds import moving_instance, tied_instance

@@ -2,12 +2,10 @@
 
 import pytest
 
-from brute_force import best_placement
 from exact_checks import check_worlds
 from features.quantities import quantity_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from plain_enumeration import best_vector_plainly
 from reasons_by_trying import check_reasons
 
 BATCHES = 4
@@ -39,20 +37,6 @@ def test_many_worlds_of_quantities_are_solved_as_by_brute_force(batch: int) -> N
     The same on 2,000 others.
     """
     check_worlds(quantity_instance, SLOW_START + batch, BATCHES, SLOW_WORLDS)
-
-
-def test_brute_force_is_right_about_quantities() -> None:
-    """
-    The plainest enumeration finds the same.
-    """
-    compared = 0
-    for seed in range(20):
-        instance = quantity_instance(seed)
-        plainly = best_vector_plainly(instance, most_leaves=100)
-        if plainly is not None:
-            assert best_placement(instance).vector == plainly, instance.name
-            compared += 1
-    assert compared > 5
 
 
 def test_no_reason_of_a_quantity_says_what_is_not_so() -> None:
