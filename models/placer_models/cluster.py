@@ -231,8 +231,10 @@ class Node:
 
     def topology_domain(self, key: str) -> str | None:
         """Return the node's value of a label, else its domain at a level, else None."""
-        value = next((value for name, value in self.labels if name == key), None)
-        return self.domain(key) if value is None else value
+        for name, value in self.labels:
+            if name == key:
+                return value
+        return self.domain(key)
 
 
 def nodes_with_defaults(nodes: tuple[Node, ...], defaults: Defaults) -> tuple[Node, ...]:

@@ -61,15 +61,17 @@ class Spreading:
 
     def domain(self, node: Node) -> str | None:
         """Return the node's domain, or None if the constraint does not look at the node."""
-        labels = dict(node.labels)
-        if any(labels.get(key) != value for key, value in self.selector):
-            return None
+        if self.selector:
+            labels = dict(node.labels)
+            if any(labels.get(key) != value for key, value in self.selector):
+                return None
         if self.affinity and not self.affinity.allows(node.name, node.labels):
             return None
         if self.constraint.by_taints and (node.cordoned or self._is_kept_off(node)):
             return None
-        if any(node.topology_domain(key) is None for key in self.keys):
-            return None
+        for key in self.keys:
+            if key != self.constraint.topology and node.topology_domain(key) is None:
+                return None
         return node.topology_domain(self.constraint.topology)
 
     def _is_kept_off(self, node: Node) -> bool:

@@ -28,13 +28,17 @@ CellId = int | None
 Runners = tuple[RunningPod, ...]
 """The running pods of a node."""
 
-_Domains = Mapping[str, str]
-"""Name of a node -> the domain that it is in."""
-
 T = TypeVar("T")
 
 MOST_INSIDES = 1_000
 """How many kinds of empty nodes are kept at a time, and how many GPU sets that pods ask for."""
+
+
+class JudgedDomains(NamedTuple):
+    """Name of a node -> its domain, for nodes in one; and the name of each domain, once."""
+
+    of_node: Mapping[str, str]
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -153,7 +157,7 @@ class NodesBefore:
         self._minima: dict[AskedGpuSet, int] = {}
         # Look -> the parts that it has seen, and what it has found in each of them.
         self._looks: dict[Any, tuple[tuple[object, ...], tuple[Any, ...]]] = {}
-        self._domains: dict[Hashable, _Domains] = {}
+        self._domains: dict[Hashable, JudgedDomains] = {}
 
     def best_minimum(self, spec: PodSpec, size: int) -> int:
         """Return the best slowest pair of ``size`` GPUs on any node open to the pod, if empty.
@@ -200,8 +204,8 @@ class NodesBefore:
         self._looks[look] = parts, found
         return found
 
-    def domains(self, what: Hashable, domain: Callable[[Node], str | None]) -> _Domains:
-        """Return name of a node -> its domain, worked out once; nodes in none are left out.
+    def domains(self, what: Hashable, domain: Callable[[Node], str | None]) -> JudgedDomains:
+        """Return the domains of the nodes, worked out once.
 
         Args:
             what: All that the domains follow from beside the nodes.
@@ -212,7 +216,8 @@ class NodesBefore:
             if len(self._domains) >= MOST_INSIDES:
                 self._domains.clear()
             found = ((name, domain(judged.node)) for name, judged in self.judged_nodes.items())
-            self._domains[what] = {name: there for name, there in found if there is not None}
+            of_node = {name: there for name, there in found if there is not None}
+            self._domains[what] = JudgedDomains(of_node, tuple(dict.fromkeys(of_node.values())))
         return self._domains[what]
 
     def with_judged_nodes(self, others: Iterable[JudgedNode]) -> "NodesBefore":

@@ -1,6 +1,5 @@
 """Topology spread: rule and tier about pods spread evenly over domains of nodes."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -110,7 +109,7 @@ def _spreads(placed: PlacedPod, *, required: bool) -> Iterator[_Spread]:
 def _domain(node: Node, spread: _Spread) -> str | None:
     """Return the domain that the node is in, or None if the constraint does not look at it."""
     constraint = spread.constraint
-    if not set(spread.labels) <= set(node.labels):
+    if spread.labels and not set(spread.labels) <= set(node.labels):
         return None
     if spread.terms and not any(term.met_by(node.name, node.labels) for term in spread.terms):
         return None
@@ -120,8 +119,10 @@ def _domain(node: Node, spread: _Spread) -> str | None:
         t.keeps_off for t in untolerated_taints(node, spread.tolerations)
     ):
         return None
-    domains = {key: node.topology_domain(key) for key in spread.keys}
-    return None if None in domains.values() else domains[constraint.topology]
+    for key in spread.keys:
+        if node.topology_domain(key) is None:
+            return None
+    return node.topology_domain(constraint.topology)
 
 
 def _counts(scene: Scene, labelled: Labelled, spread: _Spread) -> Mapping[str, int]:
@@ -129,9 +130,9 @@ def _counts(scene: Scene, labelled: Labelled, spread: _Spread) -> Mapping[str, i
     constraint = spread.constraint
     looks = constraint.topology, constraint.by_taints, *spread[2:]
     domains = scene.nodes_before.domains(looks, lambda node: _domain(node, spread))
-    counts = Counter(dict.fromkeys(domains.values(), 0))
+    counts = dict.fromkeys(domains.names, 0)
     for judged, placed in labelled.pods(constraint.labels):
-        domain = domains.get(judged.node.name)
+        domain = domains.of_node.get(judged.node.name)
         if domain is not None and placed.pod.namespace == spread.namespace:
             counts[domain] += constraint.means(placed.pod.spec.labels)
     return counts
