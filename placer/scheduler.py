@@ -253,7 +253,7 @@ class Scheduler:
                 state, batch, options, left_s, skip_illegal, move_budget, dry_run=False
             )
             after = taking(state, batch, decision.placement.pods) if after is None else after
-            change = replace(_change(state, after), moved=decision.moves)
+            change = Change(after.version, followers(state, after), moved=decision.moves)
             taken = replace(decision, change=change)
             self._state = after
         return taken

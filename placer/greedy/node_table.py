@@ -25,6 +25,7 @@ from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.problem.dimensions import MEMORY
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Choices, Fit, Problem, Shape
+from placer_models.recent import RecentlyUsed
 
 Fits = tuple[Fit | None, ...]
 """What a shape means on each kind of node."""
@@ -80,6 +81,8 @@ class NodeTable:
         self._largest = Largest(self._columns, self._rows)
         # A demand is a shape with its fits: what bounds, bids and rankings are about.
         self._demands: dict[tuple[Shape, Fits, tuple[Shape, ...]], int] = {}
+        self._demands_of: RecentlyUsed[tuple[int, ...], tuple[object, list[int]]]
+        self._demands_of = RecentlyUsed(MOST_RANKINGS)
         self._bounds: dict[tuple[tuple[int, int], ...], PlacementCostBound] = {}
         self._bids: dict[tuple[int, int, frozenset[int], int], Bid | None] = {}
         self._spares: dict[int, int] = {}
@@ -162,7 +165,15 @@ class NodeTable:
         self._left_by.clear()
         self.affinity = AffinityCounts(problem) if problem.affinity.barred else None
         self._domains = [np.array(level, dtype=np.intp) for level in problem.domains]
-        self._demand_of = [
+        # Batches of equal requirements have the same objects, kept here so that ids stay theirs.
+        wanted = problem.shapes, problem.fits, problem.on_kinds
+        known = self._demands_of.of(tuple(map(id, wanted)), lambda: (wanted, self._demands_in()))
+        self._demand_of = known[1]
+
+    def _demands_in(self) -> list[int]:
+        """Return the demand of each shape of the problem."""
+        problem = self.problem
+        return [
             self._demands.setdefault((*wanted, self._by_kind(shape)), len(self._demands))
             for shape, wanted in enumerate(zip(problem.shapes, problem.fits, strict=True))
         ]
@@ -353,9 +364,11 @@ class NodeTable:
         return Bid(offer.price, choice, left)
 
     def _bound(self, shapes: Sequence[int]) -> PlacementCostBound:
-        shape_of = {self._demand_of[shape]: shape for shape in shapes}
-        key = tuple(sorted(Counter(self._demand_of[shape] for shape in shapes).items()))
+        key: tuple[tuple[int, int], ...] = ((self._demand_of[shapes[0]], 1),)
+        if len(shapes) > 1:
+            key = tuple(sorted(Counter(self._demand_of[shape] for shape in shapes).items()))
         if key not in self._bounds:
+            shape_of = {self._demand_of[shape]: shape for shape in shapes}
             wanted = list(zip(self.problem.shapes, self.problem.fits, strict=True))
             counts = [(wanted[shape_of[demand]], count) for demand, count in key]
             self._bounds[key] = PlacementCostBound(self._columns, counts)

@@ -61,11 +61,8 @@ def place_greedily(
     table.score_by(scorer)
     if _is_one_pod(problem):
         choice = table.find(0)
-        if choice is not None:
-            table.take(0, choice)
-        choices = table.choices
         cache.keep(table)
-        return choices
+        return {} if choice is None else {0: choice}
     units = units_of(problem)
     for level in range(len(problem.priorities)):
         _fill_level(table, level, units[level], order)

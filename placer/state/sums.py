@@ -43,15 +43,18 @@ class FleetLimits:
 _NOTHING = (0, 0)
 
 _AFFINE = attrgetter("affine")
+_RESOURCES = attrgetter("resources")
 _BOUND = attrgetter("pools.bound")
 _MEMORY_UNIT = attrgetter("memory.unit")
 
 
 def sums_of(accounts: Sequence[Account]) -> FleetLimits:
     """Return the sums of some nodes."""
-    resources = [account.resources for account in accounts]
+    resources = list(filter(None, map(_RESOURCES, accounts)))
+    none = [0] * (len(resources) < len(accounts))
     held = {
-        key: [of.get(key, 0) for of in resources] for key in set[ResourceKey]().union(*resources)
+        key: [*none, *(of.get(key, 0) for of in resources)]
+        for key in set[ResourceKey]().union(*resources)
     }
     affine = list(filter(None, map(_AFFINE, accounts)))
     return FleetLimits(
