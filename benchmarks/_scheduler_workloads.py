@@ -64,9 +64,13 @@ def drawn(rng: Random, prefix: str, count: int, among: list[PodSpec]) -> list[Po
     return [Pod(f"{prefix}-{i}", "default", rng.choice(among)) for i in range(count)]
 
 
-def half_full(rng: Random, among: list[PodSpec], pods: int = 2_500) -> Scheduler:
+def half_full(
+    rng: Random, among: list[PodSpec], pods: int = 2_500, strategy: NodeStrategy | None = None
+) -> Scheduler:
+    """Return nodes with pods placed one by one: checkouts differ in what they do with a batch."""
     scheduler = cluster()
-    placed("fill", scheduler, drawn(rng, "old", pods, among), greedy())
+    for pod in drawn(rng, "old", pods, among):
+        placed("fill", scheduler, [pod], greedy(strategy))
     return scheduler
 
 
@@ -74,7 +78,7 @@ def singles(strategy: NodeStrategy | None, parts: int = 12, pods: int = 25) -> P
     """Yield pods placed one by one on a cluster that is half full."""
     rng = Random(SEED)
     among = specs()
-    scheduler = half_full(rng, among)
+    scheduler = half_full(rng, among, strategy=strategy)
     options = greedy(strategy)
     for pod in [Pod(f"warm-{i}", "default", one) for i, one in enumerate(among)]:
         placed("warm", scheduler, [pod], options)
