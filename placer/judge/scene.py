@@ -38,7 +38,7 @@ class JudgedDomains(NamedTuple):
     """Name of a node -> its domain, for nodes in one; and the name of each domain, once."""
 
     of_node: Mapping[str, str]
-    names: tuple[str, ...]
+    distinct: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

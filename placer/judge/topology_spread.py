@@ -130,7 +130,7 @@ def _counts(scene: Scene, labelled: Labelled, spread: _Spread) -> Mapping[str, i
     constraint = spread.constraint
     looks = constraint.topology, constraint.by_taints, *spread[2:]
     domains = scene.nodes_before.domains(looks, lambda node: _domain(node, spread))
-    counts = dict.fromkeys(domains.names, 0)
+    counts = dict.fromkeys(domains.distinct, 0)
     for judged, placed in labelled.pods(constraint.labels):
         domain = domains.of_node.get(judged.node.name)
         if domain is not None and placed.pod.namespace == spread.namespace:
