@@ -14,6 +14,7 @@ from mixed_places import KINDS, NODES, machine, spec, with_shares, without_share
 
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.search import options as search_options
 from placer.search.options import Engine, SolveOptions
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node
@@ -38,6 +39,12 @@ def cluster(count: int = NODES) -> Scheduler:
 
 def greedy(strategy: NodeStrategy | None = None) -> SolveOptions:
     return SolveOptions(engine=Engine.GREEDY, workers=1, strategy=strategy)
+
+
+def largest_first(asked: SolveOptions) -> SolveOptions:
+    """Return options that place a batch as a whole, as checkouts do that know no other order."""
+    orders = getattr(search_options, "BatchOrder", None)
+    return asked if orders is None else replace(asked, order=orders.LARGEST_FIRST)
 
 
 def specs() -> list[PodSpec]:
@@ -186,15 +193,17 @@ def services(rng: Random, pods: int, minded: bool) -> list[Pod]:
 
 
 def over_racks(pods: int = 500, nodes: int = 3_000) -> Parts:
-    """Yield services on nodes with GPUs, as one batch and one by one, with rules and without."""
+    """Yield services on nodes with GPUs, as one batch and one by one, with rules and without.
+
+    A batch is placed in the order in which it stands, as if one by one, and largest first.
+    """
+    usable = greedy(NodeStrategy.USABLE)
     for minded, rules in ((True, "with rules"), (False, "without")):
         wanted = services(Random(SEED), pods, minded)
-        yield [placed(f"batch {rules}, a pod", racks(nodes), wanted, greedy(NodeStrategy.USABLE))]
+        yield [placed(f"batch {rules}", racks(nodes), wanted, usable)]
+        yield [placed(f"whole {rules}", racks(nodes), wanted, largest_first(usable))]
         scheduler = racks(nodes)
-        yield [
-            placed(f"single {rules}", scheduler, [pod], greedy(NodeStrategy.USABLE))
-            for pod in wanted
-        ]
+        yield [placed(f"single {rules}", scheduler, [pod], usable) for pod in wanted]
 
 
 WORKLOADS: dict[str, Callable[[], Parts]] = {
