@@ -134,12 +134,16 @@ def array_prices(demand: ExpectedDemand, nodes: Sequence[NodesAlike]) -> tuple[i
     open_ = np.array([row.open for row in nodes], dtype=np.bool_).reshape(len(nodes), -1)
     idle = int((counts * np.add.reduce(gpus, axis=1)).sum())
     mean = int((np.array(demand.counts, dtype=np.int64) * shapes.gpus * shapes.gpu_milli).sum())
+    # Shapes with parts of one size find as many of them.
+    parts = {
+        milli: np.add.reduce(gpus // milli, axis=1) for milli in {*shapes.gpu_milli.tolist()} - {0}
+    }
     prices = []
     for k, (shape, count) in enumerate(zip(demand.shapes, demand.counts, strict=True)):
         if not shape.gpus:
             prices.append(0)  # Nobody pays for a place without GPUs.
             continue
-        copies = np.add.reduce(gpus // shape.gpu_milli, axis=1) // shape.gpus
+        copies = parts[shape.gpu_milli] // shape.gpus
         if shape.cpu_milli:
             copies = np.minimum(copies, cpu // shape.cpu_milli)
         if shape.memory_bytes:

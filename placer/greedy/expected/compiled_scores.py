@@ -43,6 +43,11 @@ class CompiledScores:
 
         """
         self._demand, self._open, self._rows = demand, open_, rows
+        # What a stream offers stands together, pod by pod: its shape, and what that asks for.
+        shapes = demand.streams
+        asks = (demand.cpu_milli, demand.memory_bytes, demand.gpu_milli, demand.gpus)
+        offered = np.stack([shapes, *(of[shapes] for of in asks)], axis=2)
+        self._offered: Numbers = np.ascontiguousarray(offered)
         self._width = 0
         self._epoch = 0
         self.set_prices(prices)
@@ -82,7 +87,7 @@ class CompiledScores:
                 self._demand.memory_bytes,
                 self._demand.gpu_milli,
                 self._demand.gpus,
-                self._demand.streams,
+                self._offered,
                 self._prices,
                 self._priced,
                 self._states,
@@ -146,26 +151,26 @@ def _slot(states, key):
 
 
 @numba.njit(cache=True, nogil=True)
-def _fill(cpu, memory, gpus, count, may, s_cpu, s_memory, s_milli, s_gpus, streams):
+def _fill(cpu, memory, gpus, count, may, offered):
     """Return what all streams place; the GPUs are the first ``count``, ascending."""
     left = np.empty(count, np.int64)
     placed = 0
-    for r in range(streams.shape[0]):
+    for r in range(offered.shape[0]):
         left[:] = gpus[:count]
         c, m = cpu, memory
-        for t in range(streams.shape[1]):
-            k = streams[r, t]
-            each, several = s_milli[k], s_gpus[k]
-            if several > count or c < s_cpu[k] or m < s_memory[k] or not may[k]:
+        for t in range(offered.shape[1]):
+            wants, wants_memory = offered[r, t, 1], offered[r, t, 2]
+            each, several = offered[r, t, 3], offered[r, t, 4]
+            if several > count or c < wants or m < wants_memory or not may[offered[r, t, 0]]:
                 continue
             if several == 0:
-                c -= s_cpu[k]
-                m -= s_memory[k]
+                c -= wants
+                m -= wants_memory
                 continue
             if left[count - several] < each:
                 continue
-            c -= s_cpu[k]
-            m -= s_memory[k]
+            c -= wants
+            m -= wants_memory
             placed += each * several
             first = 0
             while left[first] < each:
@@ -191,7 +196,7 @@ def _worth(
     s_memory,
     s_milli,
     s_gpus,
-    streams,
+    offered,
     prices,
     priced,
     states,
@@ -213,8 +218,8 @@ def _worth(
         used[0] += 1
         placed = 0
         if count > 0:
-            placed = _fill(cpu, memory, gpus, count, may, s_cpu, s_memory, s_milli, s_gpus, streams)
-        number = max(1, streams.shape[0])
+            placed = _fill(cpu, memory, gpus, count, may, offered)
+        number = max(1, offered.shape[0])
         fills[at] = (2 * _MICRO * placed + number) // (2 * number)
         epochs[at] = 0
     if epochs[at] != epoch:
@@ -268,7 +273,7 @@ def _lost(
     s_memory,
     s_milli,
     s_gpus,
-    streams,
+    offered,
     prices,
     priced,
     states,
@@ -296,7 +301,7 @@ def _lost(
         before[3:] = gpu_milli[node]
         _sort(before)
         worth = _worth(
-            before, may, s_cpu, s_memory, s_milli, s_gpus, streams, prices, priced, states, fills,
+            before, may, s_cpu, s_memory, s_milli, s_gpus, offered, prices, priced, states, fills,
             worths, epochs, epoch, used,
         )  # fmt: skip
         best, at, tried = 0, -1, -1
@@ -319,7 +324,7 @@ def _lost(
                     after[i] -= each
             _sort(after)
             left = _worth(
-                after, may, s_cpu, s_memory, s_milli, s_gpus, streams, prices, priced, states,
+                after, may, s_cpu, s_memory, s_milli, s_gpus, offered, prices, priced, states,
                 fills, worths, epochs, epoch, used,
             )  # fmt: skip
             step = -((_QUANTUM - 2 * (worth - left)) // (2 * _QUANTUM))
