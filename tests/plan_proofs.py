@@ -5,8 +5,9 @@ from fractions import Fraction
 from itertools import product
 
 from placer.judge.breaches import breaches
-from placer.plan.answer import PriceBoundProof, PurchasePlan
+from placer.plan.answer import NoPlanExists, PriceBoundProof, PurchasePlan
 from placer.plan.market import BinKind
+from placer.plan.plan import buy
 from placer.plan.question import PlanQuestion
 from placer_models.pod import pods_of
 
@@ -109,3 +110,24 @@ def _shared_out(
         if min(left) >= 0 and _shared_out(shares[1:], rest, whole):
             return True
     return False
+
+
+def bought_at(best: Decimal | None, question: PlanQuestion, world: str) -> PurchasePlan | None:
+    """Buy what a question asks for, at the best price; None: there is none, and no plan either."""
+    answer = buy(question, seconds=20.0, threads=1)
+    if best is None:
+        assert isinstance(answer, NoPlanExists), world
+        return None
+    assert isinstance(answer, PurchasePlan), world
+    assert answer.bound <= best, world
+    assert answer.price == best, world
+    return answer
+
+
+def check_proven(best: Decimal | None, question: PlanQuestion, world: str) -> None:
+    """Buy it, with a bound that is the price and proven anew, and places that are judged."""
+    answer = bought_at(best, question, world)
+    if answer is not None:
+        assert answer.bound == best, world
+        assert proven_again(answer.proof) == answer.proof.exact, world
+        check_witnesses(question, answer)

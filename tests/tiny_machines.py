@@ -118,3 +118,16 @@ def _links(rng: Random, minors: Sequence[int]) -> LinkMatrix | None:
         ),
         shared_egress=rng.random() < 0.2,
     )
+
+
+def node_of_cores(name: str = "n", *, cores: int, threads: int = 2, numa_nodes: int = 1) -> Node:
+    """Return a node whose CPUs are numbered core by core."""
+    topology = Topology(
+        "x86_64",
+        tuple(
+            Cpu(i, core=i // threads, package=0, numa_node=i * numa_nodes // (cores * threads))
+            for i in range(cores * threads)
+        ),
+        tuple(NumaNode(n, 0) for n in range(numa_nodes)),
+    )
+    return Node(name, Machine("m", "", topology))

@@ -11,6 +11,7 @@ from features.bound import bound_instance
 from features.burst import burst_instance
 from features.core_kinds import kinds_instance
 from features.defaults import defaults_instance
+from features.device_choice import choosing_instance
 from features.device_strategy import strategy_instance as device_strategy_instance
 from features.emptied_pools import emptied_instance
 from features.exclusivity import apart_instance
@@ -29,6 +30,7 @@ from features.numa_strategy import even_instance
 from features.numa_strategy import strategy_instance as numa_strategy_instance
 from features.opened import with_offers
 from features.partitions import partitioned
+from features.quantities import quantity_instance
 from features.shares import sharing_instance
 from features.switches import switch_instance
 from features.taints import with_taints
@@ -52,6 +54,7 @@ class FamilyWorlds:
         make: Makes one.
         gate: How many batches of how many worlds the gate, with `check`, looks at.
         slow: The same of the slow suite.
+        check: The same of others that `check` looks at, and the seed of the first one.
         start: The seed of the gate's first one.
         slow_start: The seed of the slow suite's first one.
 
@@ -60,6 +63,7 @@ class FamilyWorlds:
     make: MakeWorld
     gate: tuple[int, int] = (10, 10)
     slow: tuple[int, int] = (10, 100)
+    check: tuple[int, int, int] = (0, 0, 0)
     start: int = 0
     slow_start: int = SLOW_START
 
@@ -94,6 +98,9 @@ FAMILIES = {
     "core kinds": FamilyWorlds(kinds_instance, slow=(20, 50)),
     "defaults": FamilyWorlds(defaults_instance, (20, 5)),
     "device strategies": FamilyWorlds(device_strategy_instance, start=100),
+    "devices chosen": FamilyWorlds(
+        choosing_instance, (4, 4), (4, 500), (4, 40, 1_000), slow_start=20_000
+    ),
     "emptied pools": FamilyWorlds(emptied_instance, (10, 6)),
     "even NUMA nodes": FamilyWorlds(even_instance, slow=(20, 50)),
     "exclusivity": FamilyWorlds(apart_instance),
@@ -114,6 +121,9 @@ FAMILIES = {
     "offers": FamilyWorlds(offered_world),
     "offers and moves": FamilyWorlds(offered_moving_world, (5, 20), (10, 50)),
     "partitions": FamilyWorlds(partitioned, (4, 25)),
+    "quantities": FamilyWorlds(
+        quantity_instance, (4, 10), (4, 500), (4, 40, 10_000), slow_start=20_000
+    ),
     "shares": FamilyWorlds(sharing_instance, slow_start=20_000),
     "switches": FamilyWorlds(switch_instance, (20, 5)),
     "taints": FamilyWorlds(_dressed(with_taints, "taints"), (10, 6)),

@@ -7,7 +7,6 @@ from random import Random
 import pytest
 
 from exact.test_in_node_affinity import answer as answer_inside
-from exact.test_in_node_affinity import node as node_of_cores
 from exact.test_in_node_affinity import replicas
 from judge.cases_in_node_affinity import FAR_FROM_DB, OFF_DB, owner, wish
 from judge.hand import ALL_CPUS, node, pod, put, world
@@ -19,6 +18,7 @@ from placer_models.goals import AFFINITY
 from placer_models.placement import Placed, TierValue
 from placer_models.pod import Pod
 from placer_models.policy import QosClass, Strength
+from tiny_machines import node_of_cores
 
 APPS = ("web", "db", "batch")
 NODES = 3

@@ -1,6 +1,6 @@
 """The exact engine finds what trying everything finds, and greedy never more.
 
-So it is on worlds of all families (C8, C22, D5, D9, D10, G4), each with its words always on.
+So it is on worlds of all families (B1, B11, C8, C22, D5, D9, D10, G4), whose words are always on.
 """
 
 import pytest
@@ -30,6 +30,20 @@ def test_worlds_are_solved_as_by_brute_force(family: str, batch: int) -> None:
     worlds = FAMILIES[family]
 
     check_worlds(worlds.make, worlds.start + batch, *worlds.gate)
+
+
+@pytest.mark.check
+@pytest.mark.parametrize(
+    ("family", "batch"),
+    [(name, batch) for name, worlds in FAMILIES.items() for batch in range(worlds.check[0])],
+)
+def test_more_worlds_are_solved_as_by_brute_force(family: str, batch: int) -> None:
+    """
+    The same on others, of families whose worlds take long.
+    """
+    batches, number, start = FAMILIES[family].check
+
+    check_worlds(FAMILIES[family].make, start + batch, batches, number)
 
 
 @pytest.mark.slow

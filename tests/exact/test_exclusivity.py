@@ -6,25 +6,12 @@ from judge.cases_apart import NUMA, PCPU, apart
 from mixed_worlds import mixed_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import BIND, SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.placement import Answer, Infeasible, PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Pod
-from placer_models.topology import Cpu, NumaNode, Topology
+from tiny_machines import node_of_cores as node
 from tiny_pods import lone
-
-
-def node(*, cores: int, threads: int, numa_nodes: int = 1) -> Node:
-    """Return a node whose CPUs are numbered core by core."""
-    topology = Topology(
-        "x86_64",
-        tuple(
-            Cpu(i, core=i // threads, package=0, numa_node=i * numa_nodes // (cores * threads))
-            for i in range(cores * threads)
-        ),
-        tuple(NumaNode(n, 0) for n in range(numa_nodes)),
-    )
-    return Node("n", Machine("m", "", topology))
 
 
 def answer(on: Node, *pods: Pod, running: tuple[tuple[Pod, set[int]], ...] = ()) -> Answer:

@@ -20,27 +20,13 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.affinity import AffinityTerm
-from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import AFFINITY
 from placer_models.placement import Answer, PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Gang, Pod
 from placer_models.problem.node_state import NOBODY, CoreGranularity
-from placer_models.topology import Cpu, NumaNode, Topology
+from tiny_machines import node_of_cores as node
 from tiny_pods import lone
-
-
-def node(name: str = "n", *, cores: int, threads: int = 2, numa_nodes: int = 1) -> Node:
-    """Return a node whose CPUs are numbered core by core."""
-    topology = Topology(
-        "x86_64",
-        tuple(
-            Cpu(i, core=i // threads, package=0, numa_node=i * numa_nodes // (cores * threads))
-            for i in range(cores * threads)
-        ),
-        tuple(NumaNode(n, 0) for n in range(numa_nodes)),
-    )
-    return Node(name, Machine("m", "", topology))
-
 
 Runs = tuple[Pod, str, set[int]]
 """A running pod, its node and its CPUs."""

@@ -5,7 +5,6 @@ from random import Random
 
 import pytest
 
-from features.affinity import affinity_instance
 from judge.cases_affinity import (
     ALOOF,
     DB,
@@ -21,7 +20,7 @@ from judge.cases_affinity import (
 )
 from judge.hand import gang, node, placed, world
 from placer.judge.breaches import breaches
-from placer.judge.measure import better, measure
+from placer.judge.measure import measure
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.refusal import Refusal
@@ -35,21 +34,6 @@ from placer_models.network import Grouping, LevelRule
 from placer_models.pod import Pod
 from placer_models.policy import Strength
 from search.by_parts import answer
-
-
-@pytest.mark.check
-@pytest.mark.usefixtures("parts_only")
-def test_parts_keep_affinity_and_never_lose() -> None:
-    """
-    Two nodes at a time: who is beyond them keeps others from being the first of a kind.
-    """
-    for seed in range(40):
-        instance = affinity_instance(seed)
-        found = answer(instance, Engine.AUTO)
-        greedy = answer(instance, Engine.GREEDY)
-
-        assert breaches(instance, found) == ()
-        assert not better(measure(instance, greedy), measure(instance, found))
 
 
 def test_a_part_knows_what_is_beyond_it() -> None:

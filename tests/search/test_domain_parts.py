@@ -1,40 +1,16 @@
 """What pods ask of domains of nodes, where a search or the Scheduler sees a few nodes at a time."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
-from features.affinity import wide_instance
-from features.topology_spread import spread_instance
 from judge.cases_affinity import DB, FAR, NEAR, OTHER_DB, ZONES, on
 from judge.cases_topology_spread import PLAIN, A, B, web
-from placer.judge.breaches import breaches
-from placer.judge.measure import better, measure
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.refusal import Refusal
-from placer.search.options import Engine, SolveOptions
+from placer.search.options import SolveOptions
 from placer.search.outside_witnesses import closed_copies, outside_pods_that_match
-from placer_models.cluster import Instance, RunningPod
+from placer_models.cluster import RunningPod
 from placer_models.pod import Pod
-from search.by_parts import answer
-
-
-@pytest.mark.check
-@pytest.mark.usefixtures("parts_only")
-@pytest.mark.parametrize("make", [wide_instance, spread_instance])
-def test_parts_keep_what_is_asked_of_domains(make: Callable[[int], Instance]) -> None:
-    """
-    Two nodes at a time: who is beyond them in the same zone counts all the same.
-    """
-    for seed in range(12):
-        instance = make(seed)
-        found = answer(instance, Engine.AUTO)
-        greedy = answer(instance, Engine.GREEDY)
-
-        assert breaches(instance, found) == ()
-        assert not better(measure(instance, greedy), measure(instance, found))
 
 
 def test_a_part_knows_who_is_in_its_domains() -> None:

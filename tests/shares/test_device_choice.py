@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exact_checks import check_worlds
-from features.device_choice import choosing_instance
 from placer.judge.measure import measure
 from placer.load import in_catalogue, load_instance
 from placer.quota.choose import choose_device
@@ -34,7 +32,6 @@ from scheduler.cluster import BOX, DEADLINE_S
 
 LEAST, MOST = DeviceChoice.LEAST_USED, DeviceChoice.MOST_USED
 ENGINES = [Engine.GREEDY, Engine.EXACT]
-BATCHES, GATE_WORLDS, CHECK_WORLDS, SLOW_WORLDS = 4, 4, 40, 500
 
 
 def asking(name: str, *shares: DeviceShare, choice: DeviceChoice | None, kind: str = GPU) -> Pod:
@@ -344,32 +341,6 @@ def test_a_choice_that_cannot_be_is_refused(
         read(tmp_path, **written)
 
     assert message in str(error.value)
-
-
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_worlds_of_choices_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    The exact tiers are those of brute force; greedy's are clean and no better.
-    """
-    check_worlds(choosing_instance, batch, BATCHES, GATE_WORLDS)
-
-
-@pytest.mark.check
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_more_worlds_of_choices_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    The same on 160 others.
-    """
-    check_worlds(choosing_instance, 1_000 + batch, BATCHES, CHECK_WORLDS)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_many_worlds_of_choices_are_solved_as_by_brute_force(batch: int) -> None:
-    """
-    The same on 2,000 others.
-    """
-    check_worlds(choosing_instance, 20_000 + batch, BATCHES, SLOW_WORLDS)
 
 
 def test_what_is_left_usable_is_bounded_as_without_choices(monkeypatch: pytest.MonkeyPatch) -> None:
