@@ -1,8 +1,9 @@
 """A node of many cores of two threads, half of whose CPUs running pods own here and there."""
 
 import random
+import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -59,3 +60,18 @@ def timed(instance: Instance, limit_s: float = 60.0) -> tuple[float, str]:
         return took_s, type(answer).__name__
     proven = f"{sum(tier.proven for tier in answer.tiers)} of {len(answer.tiers)} tiers"
     return took_s, f"{len(answer.placement.pods)} placed, {proven}"
+
+
+def print_one_pod(head: str, pods: Mapping[str, Pod], rounds: int, holder: Holder) -> None:
+    """Print the median seconds of a solve of one pod on half a node, beside the first pod's."""
+    print(f"cores  {head:14}  median s  ratio")
+    for cores, numa_nodes in SIZES:
+        plain_s = 0.0
+        for word, pod in pods.items():
+            took = []
+            for seed in range(rounds):
+                on, running = half_full(cores, numa_nodes, random.Random(seed), holder)
+                took.append(timed(Instance((on,), (lone(pod),), running=running))[0])
+            median_s = statistics.median(took)
+            plain_s = plain_s or median_s
+            print(f"{cores:5}  {word:14}  {median_s:8.3f}  {median_s / plain_s:5.2f}")

@@ -10,10 +10,9 @@ Run: python benchmarks/beside.py [ROUNDS]
 """
 
 import random
-import statistics
 import sys
 
-from _half_full import SIZES, half_full, lone, node, timed
+from _half_full import SIZES, lone, node, print_one_pod, timed
 
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance
@@ -46,18 +45,8 @@ def holder(name: str, cpus: int, rng: random.Random) -> Pod:
 
 
 def one_pod(rounds: int) -> None:
-    print("cores  word            median s  ratio")
-    for cores, numa_nodes in SIZES:
-        plain_s = 0.0
-        for word, terms in WORDS.items():
-            took = []
-            for seed in range(rounds):
-                on, running = half_full(cores, numa_nodes, random.Random(seed), holder)
-                new = lone(pod("new", 5, "new", *terms))
-                took.append(timed(Instance((on,), (new,), running=running))[0])
-            median_s = statistics.median(took)
-            plain_s = plain_s or median_s
-            print(f"{cores:5}  {word:14}  {median_s:8.3f}  {median_s / plain_s:5.2f}")
+    pods = {word: pod("new", 5, "new", *terms) for word, terms in WORDS.items()}
+    print_one_pod("word", pods, rounds, holder)
 
 
 def pairs() -> None:

@@ -9,10 +9,9 @@ Run: python benchmarks/exclusivity.py [ROUNDS]
 """
 
 import random
-import statistics
 import sys
 
-from _half_full import SIZES, half_full, lone, node, timed
+from _half_full import SIZES, lone, node, print_one_pod, timed
 
 from placer_models.cluster import Instance
 from placer_models.pod import Container, Pod, PodSpec, Resources
@@ -33,18 +32,8 @@ def holder(name: str, cpus: int, rng: random.Random) -> Pod:
 
 
 def one_pod(rounds: int) -> None:
-    print("cores  policy         median s  ratio")
-    for cores, numa_nodes in SIZES:
-        plain_s = 0.0
-        for policy in POLICIES:
-            took = []
-            for seed in range(rounds):
-                on, running = half_full(cores, numa_nodes, random.Random(seed), holder)
-                new = lone(pod("new", 5, policy, BindPolicy.SPREAD_BY_PCPUS))
-                took.append(timed(Instance((on,), (new,), running=running))[0])
-            median_s = statistics.median(took)
-            plain_s = plain_s or median_s
-            print(f"{cores:5}  {policy:13}  {median_s:8.3f}  {median_s / plain_s:5.2f}")
+    pods = {str(one): pod("new", 5, one, BindPolicy.SPREAD_BY_PCPUS) for one in POLICIES}
+    print_one_pod("policy", pods, rounds, holder)
 
 
 def batches() -> None:

@@ -5,8 +5,6 @@ import pytest
 from judge.cases_host_ports import HERE, THERE, reached_at
 from judge.hand import node, put, world
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Decision, lone_gang
-from placer.scheduling.refusal import Refusal
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import demands_of, question_without
@@ -14,7 +12,8 @@ from placer.search.reasons.rule import demands_of_rule
 from placer.search.solver import solve
 from placer_models.cluster import RunningPod
 from placer_models.host_ports import HostPort
-from placer_models.placement import Infeasible, PartlyPlaced, Placed
+from placer_models.placement import PartlyPlaced, Placed
+from scheduler.cluster import refused_while_taken
 
 
 @pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
@@ -84,19 +83,6 @@ def test_the_scheduler_gives_a_port_once_and_again_when_it_is_free() -> None:
     """
     A decision that comes too late is told the port, and that none is left of it.
     """
-    scheduler = Scheduler([node()])
-    options = SolveOptions(engine=Engine.GREEDY, workers=1)
+    refusal = refused_while_taken(Scheduler([node()]), lambda name: reached_at(name, HostPort(80)))
 
-    def ask(name: str) -> Decision:
-        batch = Batch((lone_gang(reached_at(name, HostPort(80))),))
-        return scheduler.place(batch, 60.0, dry_run=True, options=options)
-
-    one, other = ask("a"), ask("b")
-    scheduler.confirm(one)
-    refusal = scheduler.confirm(other)
-    assert isinstance(refusal, Refusal)
     assert [(gone.resource, gone.asked, gone.left) for gone in refusal.gone] == [("80/TCP", 1, 0)]
-    assert isinstance(ask("b").answer, Infeasible)
-
-    scheduler.release([("default", "a")])
-    assert isinstance(ask("b").answer, Placed)

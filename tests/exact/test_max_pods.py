@@ -7,11 +7,10 @@ import pytest
 from judge.cases_max_pods import small
 from judge.hand import ALL_CPUS, node, put, world
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Decision, lone_gang
-from placer.scheduling.refusal import Refusal
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
+from scheduler.cluster import refused_while_taken
 
 
 @pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
@@ -55,18 +54,6 @@ def test_the_scheduler_counts_whom_it_takes_and_lets_go() -> None:
     """
     The last place is given once, refused by the count, and free again.
     """
-    scheduler = Scheduler([replace(node(), max_pods=1)])
-    options = SolveOptions(engine=Engine.GREEDY, workers=1)
+    refusal = refused_while_taken(Scheduler([replace(node(), max_pods=1)]), small)
 
-    def ask(name: str) -> Decision:
-        batch = Batch((lone_gang(small(name)),))
-        return scheduler.place(batch, 60.0, dry_run=True, options=options)
-
-    one, other = ask("a"), ask("b")
-    scheduler.confirm(one)
-    refusal = scheduler.confirm(other)
-    assert isinstance(refusal, Refusal)
     assert [(gone.resource, gone.asked, gone.left) for gone in refusal.gone] == [("pod", 1, 0)]
-
-    scheduler.release([("default", "a")])
-    assert isinstance(ask("c").answer, Placed)

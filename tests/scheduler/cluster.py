@@ -1,17 +1,25 @@
 """A small cluster, pods for it, and a count of what is free that shares no code with ours."""
 
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.scheduling.refusal import Refusal
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
 from placer_models.host_ports import ANY_IP
-from placer_models.placement import ContainerPlacement, NamespacedName, PodPlacement
+from placer_models.placement import (
+    ContainerPlacement,
+    Infeasible,
+    NamespacedName,
+    Placed,
+    PodPlacement,
+)
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -109,6 +117,23 @@ def _pool_of(node: Node, pool: CpuSet, place: PodPlacement | ContainerPlacement)
     homes = {numa_node for numa_node, _ in place.cpu_milli or ()}
     cpus = node.machine.topology.cpus
     return frozenset(c.id for c in cpus if c.id in pool and (not homes or c.numa_node in homes))
+
+
+def refused_while_taken(scheduler: Scheduler, pod: Callable[[str], Pod]) -> Refusal:
+    """Decide of two pods at once, take one, and have the other refused until the one is gone."""
+    options = SolveOptions(engine=Engine.GREEDY, workers=1)
+
+    def decision(name: str) -> Decision:
+        return scheduler.place(Batch((lone_gang(pod(name)),)), 60.0, dry_run=True, options=options)
+
+    one, other = decision("a"), decision("b")
+    scheduler.confirm(one)
+    refusal = scheduler.confirm(other)
+    assert isinstance(refusal, Refusal)
+    assert isinstance(decision("b").answer, Infeasible)
+    scheduler.release([("default", "a")])
+    assert isinstance(decision("b").answer, Placed)
+    return refusal
 
 
 def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> None:
