@@ -1,10 +1,12 @@
 """A dict of the values used last: whoever asks for another makes it, and the oldest may go."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+_ABSENT: Any = object()
 
 
 class RecentlyUsed(dict[K, V]):
@@ -25,10 +27,10 @@ class RecentlyUsed(dict[K, V]):
     def of(self, key: K, make: Callable[[], V]) -> V:
         """Return the value of a key, or make it; the one used longest ago may have to go.
 
-        A value that is None is made anew each time. While a value is made it is not there.
+        While a value is made it is not there.
         """
-        found = self.pop(key, None)
-        if found is None:
+        found: V = self.pop(key, _ABSENT)
+        if found is _ABSENT:
             found = make()
             if len(self) >= self.most:
                 del self[next(iter(self))]

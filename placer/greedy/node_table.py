@@ -86,7 +86,10 @@ class NodeTable:
         self._bounds: dict[tuple[tuple[int, int], ...], PlacementCostBound] = {}
         self._bids: dict[tuple[int, int, frozenset[int], int], Bid | None] = {}
         self._spares: dict[int, int] = {}
-        self._rankings: dict[tuple[int, frozenset[int]], Ranking] = {}
+        of_few = min(MOST_RANKINGS_OF_FEW, MOST_RANKED // max(1, len(self._states)))
+        self._rankings = RecentlyUsed[tuple[int, frozenset[int]], Ranking](
+            max(MOST_RANKINGS, of_few)
+        )
         self._scored: ScoredNodes | None = None
         self._changed: list[int] = []
         self._journal: list[tuple[int, int]] = []
@@ -376,20 +379,23 @@ class NodeTable:
 
     def _ranking(self, shape: int) -> Ranking:
         key = (self._demand_of[shape], self._waived(shape))
-        ranking = self._rankings.pop(key, None)
         epoch = None if self._scored is None else self._scored.epoch
-        if ranking is None or ranking.epoch != epoch:
-            if len(self._rankings) >= self._most_rankings:
-                del self._rankings[next(iter(self._rankings))]  # Least recently used.
-            ranking = Ranking(len(self._states), epoch)
-            self._expect_all(shape, ranking)
-        elif changed := sorted(set(self._changed[ranking.seen :])):
+        if key in self._rankings and self._rankings[key].epoch != epoch:
+            del self._rankings[key]
+        ranking = self._rankings.of(key, lambda: self._ranked(shape, epoch))
+        if changed := sorted(set(self._changed[ranking.seen :])):
             if len(changed) <= FEW:
                 changed = [node for node in changed if not self._put_known(shape, ranking, node)]
             if changed:
                 nodes = np.array(changed, dtype=np.intp)
                 self._expect(shape, ranking, nodes, self._rows.at(nodes))
-        self._rankings[key] = ranking
+            ranking.seen = len(self._changed)
+        return ranking
+
+    def _ranked(self, shape: int, epoch: Hashable) -> Ranking:
+        """Return a new ranking of all nodes for a shape."""
+        ranking = Ranking(len(self._states), epoch)
+        self._expect_all(shape, ranking)
         ranking.seen = len(self._changed)
         return ranking
 
@@ -404,11 +410,6 @@ class NodeTable:
         at = np.array([node], dtype=np.intp)
         ranking.put(at, bid and (*bid.price, self.spare(bid.state)))
         return True
-
-    @property
-    def _most_rankings(self) -> int:
-        of_few = min(MOST_RANKINGS_OF_FEW, MOST_RANKED // max(1, len(self._states)))
-        return max(MOST_RANKINGS, of_few)
 
     def _expect_all(self, shape: int, ranking: Ranking) -> None:
         """Let a new ranking know what all nodes offer at best; those that are alike count once."""

@@ -27,6 +27,7 @@ from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.problem import Fit
+from placer_models.recent import RecentlyUsed
 
 MOST_RANKINGS, MOST_RANKED = 1_000, 8_000_000
 """How many rankings are kept at most, and how many nodes they have together, at 16 bytes each."""
@@ -53,7 +54,7 @@ class PlacesByColumns:
         self._columns = SimpleColumns(Nodes(), PersistentTuple(()))
         self._words = SimpleWords(())
         self._scorer: ExpectedScorer | None = None
-        self._rankings: dict[PodSpec, AskRanking | None] = {}
+        self._rankings = RecentlyUsed[PodSpec, AskRanking | None](1)
 
     def columns_of(self, nodes: Nodes, accounts: PersistentTuple[Account]) -> SimpleColumns:
         """Return the columns of the nodes as they are now."""
@@ -63,6 +64,7 @@ class PlacesByColumns:
             self._columns = SimpleColumns(nodes, accounts)
             self._words = SimpleWords(nodes)
             self._rankings.clear()
+            self._rankings.most = max(1, min(MOST_RANKINGS, MOST_RANKED // max(1, len(nodes))))
         else:
             self._columns.turn_to(accounts)
         return self._columns
@@ -88,7 +90,7 @@ class PlacesByColumns:
             self._scorer = scorer
             for known in filter(None, self._rankings.values()):
                 known.forget()
-        ranking = self._ranking(pod.spec, ask, cache)
+        ranking = self._rankings.of(pod.spec, lambda: self._ranked(pod.spec, ask, cache))
         if ranking is None:
             return None
         at = ranking.best(columns, scorer)
@@ -101,18 +103,10 @@ class PlacesByColumns:
         columns.take(at, ask, gpus)
         return FoundByColumns(place)
 
-    def _ranking(self, spec: PodSpec, ask: SimpleAsk, cache: ProblemCache) -> AskRanking | None:
-        """Return the ranking for pods of a spec; None if more than numbers decides."""
-        if spec in self._rankings:
-            ranking = self._rankings.pop(spec)
-        else:
-            most = min(MOST_RANKINGS, MOST_RANKED // max(1, len(self._nodes)))
-            if len(self._rankings) >= max(1, most):
-                del self._rankings[next(iter(self._rankings))]  # least recently used
-            may = self._may_come(spec, cache)
-            ranking = None if may is None else AskRanking(ask, may)
-        self._rankings[spec] = ranking
-        return ranking
+    def _ranked(self, spec: PodSpec, ask: SimpleAsk, cache: ProblemCache) -> AskRanking | None:
+        """Return a ranking for pods of a spec; None if more than numbers decides."""
+        may = self._may_come(spec, cache)
+        return None if may is None else AskRanking(ask, may)
 
     def _may_come(self, spec: PodSpec, cache: ProblemCache) -> Mask | None:
         """Return to which nodes the pods may come at all; None if they would rather have some."""
