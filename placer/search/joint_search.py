@@ -233,7 +233,7 @@ class JointSearch:
         coarse = without_links(self.problem)
         found = search_exactly(
             coarse,
-            recount(self.instance, self.baseline.accounts, coarse, self.best.placement),
+            self._best_in(coarse),
             self.best.values[:count],
             self.budget,
             self.tell,
@@ -267,7 +267,7 @@ class JointSearch:
         before = min(apart, default=tiers)
         limits = [None if i in apart else bound for i, bound in enumerate(self.bounds)]
         values = [0 if tier in TELL_APART else value for tier, value in self.best.worth[:tiers]]
-        start = recount(self.instance, self.baseline.accounts, self.plain, self.best.placement)
+        start = self._best_in(self.plain)
         settled = min(self._settled(), before)
         found = search_exactly(
             self.plain, start, values, self.budget, self.tell, limits, settled, kept=1
@@ -299,7 +299,7 @@ class JointSearch:
             return
         found = search_exactly(
             self.problem,
-            recount(self.instance, self.baseline.accounts, self.problem, self.best.placement),
+            self._best_in(self.problem),
             self.best.values[:tiers],
             self.budget,
             self.tell,
@@ -355,7 +355,7 @@ class JointSearch:
         if self.best.values[levels] == self.bounds[levels]:
             return
         self.tell("filling nodes by patterns")
-        start = recount(self.instance, self.baseline.accounts, self.problem, self.best.placement)
+        start = self._best_in(self.problem)
         found = open_fewest(self.problem, start, self.budget)
         if found is None:
             return
@@ -367,7 +367,7 @@ class JointSearch:
     def fill_by_patterns(self) -> None:
         """Place more pods of tier 1 by patterns, where nodes hold few pods, and bound it."""
         levels = len(self.problem.priorities)
-        start, bounds = self._start(), self.bounds[:levels]
+        start, bounds = self._best_in(self.problem), self.bounds[:levels]
         found = place_by_patterns(
             self.problem, start, self.best.values, bounds, self.budget, self._seed
         )
@@ -386,7 +386,9 @@ class JointSearch:
         self.tell("exchanging pods between nodes")
         levels = len(self.problem.priorities)
         values, bounds = self.best.values[:levels], self.bounds[:levels]
-        found = place_most(self.problem, self._start(), values, bounds, self.budget, self._seed)
+        found = place_most(
+            self.problem, self._best_in(self.problem), values, bounds, self.budget, self._seed
+        )
         if found is not None:
             self._propose(found)
 
@@ -394,9 +396,9 @@ class JointSearch:
     def _seed(self) -> int:
         return self.budget.options.seed + self.round
 
-    def _start(self) -> Choices:
-        """Return the places of the best so far, in counts."""
-        return recount(self.instance, self.baseline.accounts, self.problem, self.best.placement)
+    def _best_in(self, problem: Problem) -> Choices:
+        """Return the places of the best so far in the counts of a problem."""
+        return recount(self.instance, self.baseline.accounts, problem, self.best.placement)
 
     def _propose(self, choices: Choices) -> bool:
         """Take over choices that know amounts only, if they break no other rule and are better.
