@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from placer.openb.lists import TraceNode, read_nodes, read_pods
-from placer.openb.words import TraceWords, gpu_models_of
+from placer.openb.words import TraceConverter, gpu_models_of
 from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario
 from placer_models.cluster import Instance
 
@@ -35,7 +35,7 @@ def folder_of_traces(argument: str | None) -> Path | None:
 
 def openb(folder: Path, pods: str) -> PlanQuestion:
     """Return the pods of a list, and all node types of the cluster as offers without an end."""
-    words = TraceWords()
+    words = TraceConverter()
     nodes = read_nodes(folder / "openb_node_list_all_node.csv")
     types = {(one.cpu_milli, one.memory_mib, one.gpus, one.model): one for one in nodes}
     listed = read_pods(folder / f"openb_pod_list_{pods}.csv", gpu_models_of(nodes))
@@ -44,7 +44,7 @@ def openb(folder: Path, pods: str) -> PlanQuestion:
     return PlanQuestion(Instance((), gangs), offers, (PlanScenario("as traced"),))
 
 
-def _offer(node: TraceNode, words: TraceWords) -> NodeOffer:
+def _offer(node: TraceNode, words: TraceConverter) -> NodeOffer:
     name = f"c{node.cpu_milli // 1000}-m{node.memory_mib >> 10}"
     name += f"-{node.gpus}x{node.model}" if node.gpus else ""
     thousandths = node.cpu_milli / 16 + 500 * node.memory_mib / 65536

@@ -22,7 +22,7 @@ from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
-    Locality,
+    CpuLocalityWish,
     NodeBindPolicy,
     NumaStrategy,
     QosClass,
@@ -46,9 +46,9 @@ WORDS: dict[str, tuple[Node, dict[str, object]]] = {
     "node FullPCPUsOnly": (replace(PLAIN, cpu_bind=NodeBindPolicy.FULL_PCPUS_ONLY), {}),
     "node SpreadByPCPUs": (replace(PLAIN, cpu_bind=NodeBindPolicy.SPREAD_BY_PCPUS), {}),
     "numaPolicy BestEffort": (PLAIN, {"alignment": AlignmentPolicy.BEST_EFFORT}),
-    "cpuLocality Package": (PLAIN, {"locality": (Locality.PACKAGE,)}),
-    "cpuLocality LLC": (PLAIN, {"locality": (Locality.LLC,)}),
-    "cpuLocality both": (PLAIN, {"locality": tuple(Locality)}),
+    "cpuLocality Package": (PLAIN, {"locality": (CpuLocalityWish.PACKAGE,)}),
+    "cpuLocality LLC": (PLAIN, {"locality": (CpuLocalityWish.LLC,)}),
+    "cpuLocality both": (PLAIN, {"locality": tuple(CpuLocalityWish)}),
     **{f"numaAllocateStrategy {s}": (replace(PLAIN, numa_strategy=s), {}) for s in NumaStrategy},
 }
 

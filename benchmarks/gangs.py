@@ -19,7 +19,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.goals import GATHERING
 from placer_models.machines.catalogue import load_machine
-from placer_models.network import Grouping, LevelRule
+from placer_models.network import GatherOrSpread, LevelRule
 from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, PodPlacement, TierValue
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass, Strength
@@ -34,17 +34,17 @@ SHARE_OF_GPUS = 0.6
 ASKING: dict[str, tuple[LevelRule, ...]] = {
     "nothing": (),
     "prefer rack, block": (
-        LevelRule("rack", Grouping.GATHER, Strength.PREFERRED),
-        LevelRule("block", Grouping.GATHER, Strength.PREFERRED),
+        LevelRule("rack", GatherOrSpread.GATHER, Strength.PREFERRED),
+        LevelRule("block", GatherOrSpread.GATHER, Strength.PREFERRED),
     ),
-    "require block": (LevelRule("block", Grouping.GATHER),),
+    "require block": (LevelRule("block", GatherOrSpread.GATHER),),
     "require block, prefer rack": (
-        LevelRule("block", Grouping.GATHER),
-        LevelRule("rack", Grouping.GATHER, Strength.PREFERRED),
+        LevelRule("block", GatherOrSpread.GATHER),
+        LevelRule("rack", GatherOrSpread.GATHER, Strength.PREFERRED),
     ),
-    "require rack": (LevelRule("rack", Grouping.GATHER),),
-    "multiples of 4 in a rack": (LevelRule("rack", Grouping.MULTIPLES, count=4),),
-    "at most 4 in a rack": (LevelRule("rack", Grouping.SPREAD, count=4),),
+    "require rack": (LevelRule("rack", GatherOrSpread.GATHER),),
+    "multiples of 4 in a rack": (LevelRule("rack", GatherOrSpread.MULTIPLES, count=4),),
+    "at most 4 in a rack": (LevelRule("rack", GatherOrSpread.SPREAD, count=4),),
 }
 
 

@@ -28,8 +28,13 @@ from typing import TypeVar
 
 import placer_models.links
 from placer_models.device import GPU, Device, LinkMatrix
-from placer_models.links import best_selection, board_of, counts_by_class, minors_of
-from placer_models.machines.catalogue import load_machine, machine_names
+from placer_models.links import (
+    best_selection,
+    counts_by_class,
+    device_classes_by_links,
+    lowest_free_minors,
+)
+from placer_models.machines.catalogue import catalogue_machine_names, load_machine
 
 T = TypeVar("T")
 
@@ -124,10 +129,10 @@ def ask(case: Case, free: tuple[int, ...], size: int) -> Timing:
 
 def choose(case: Case, free: tuple[int, ...], size: int) -> tuple[int, ...]:
     """Return the best set, from the devices on."""
-    board = board_of(case.devices, case.links)
+    board = device_classes_by_links(case.devices, case.links)
     best = best_selection(board, size, counts_by_class(board, free))
     assert best is not None
-    return minors_of(board, best.counts, free)
+    return lowest_free_minors(board, best.counts, free)
 
 
 def list_all(case: Case, free: tuple[int, ...], size: int, listed: int) -> tuple[int, int]:
@@ -164,7 +169,7 @@ def row(case: Case, timings: list[Timing]) -> str:
     ratios = sorted((t.plain / t.cold, t.scaled) for t in timings)
     middle, most = ratios[len(ratios) // 2], ratios[-1]
     p99 = quantiles(cold, n=100, method="inclusive")[98] if len(cold) > 1 else cold[0]
-    board = board_of(case.devices, case.links)
+    board = device_classes_by_links(case.devices, case.links)
     return (
         f"{case.name:30} {len(case.devices):4} {len(board.classes):7}"
         f" {median(cold):9.2f} {p99:8.2f} {cold[-1]:8.2f} {median(t.warm for t in timings):9.3f}"
@@ -174,7 +179,7 @@ def row(case: Case, timings: list[Timing]) -> str:
 
 def catalogue() -> Iterator[Case]:
     """Yield the machines of the catalogue with GPUs to choose among."""
-    for name in machine_names():
+    for name in catalogue_machine_names():
         machine = load_machine(name)
         gpus = tuple(d for d in machine.devices if d.type == GPU and d.healthy)
         if len(gpus) > 1:

@@ -20,7 +20,7 @@ from time import thread_time
 
 from placer.greedy.chooser import choose
 from placer.greedy.gather import gather
-from placer.greedy.node_table import NodeTable
+from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.place import place_greedily
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node
@@ -102,7 +102,7 @@ def drawn(rng: Random, count: int, kinds: Sequence[PodSpec], name: str) -> list[
     return [lone(f"{name}-{i}", rng.choice(kinds)) for i in range(count)]
 
 
-def place_all(fleet: NodeTable, pods: Iterable[int]) -> list[tuple[int, float, bool]]:
+def place_all(fleet: GreedyNodeTable, pods: Iterable[int]) -> list[tuple[int, float, bool]]:
     """Place pod by pod; return each with its ms and whether it found a place."""
     found = []
     for pod in pods:
@@ -114,7 +114,7 @@ def place_all(fleet: NodeTable, pods: Iterable[int]) -> list[tuple[int, float, b
     return found
 
 
-def scatter(rng: Random, problem: Problem, fleet: NodeTable, pods: Iterable[int]) -> None:
+def scatter(rng: Random, problem: Problem, fleet: GreedyNodeTable, pods: Iterable[int]) -> None:
     """Place pods on nodes drawn at random, so that no two nodes stay alike."""
     for pod in pods:
         for node in rng.sample(range(len(problem.nodes)), 20):
@@ -125,7 +125,7 @@ def scatter(rng: Random, problem: Problem, fleet: NodeTable, pods: Iterable[int]
                 break
 
 
-def first_fit_ms(problem: Problem, fleet: NodeTable, pods: Iterable[int]) -> list[float]:
+def first_fit_ms(problem: Problem, fleet: GreedyNodeTable, pods: Iterable[int]) -> list[float]:
     """Take the first node with a place, pod by pod."""
     times = []
     for pod in pods:
@@ -142,7 +142,7 @@ def first_fit_ms(problem: Problem, fleet: NodeTable, pods: Iterable[int]) -> lis
     return times
 
 
-def scan_ms(problem: Problem, fleet: NodeTable, pods: Iterable[int]) -> list[float]:
+def scan_ms(problem: Problem, fleet: GreedyNodeTable, pods: Iterable[int]) -> list[float]:
     """Ask every node for its best place; nothing is taken."""
     times = []
     for pod in pods:
@@ -161,7 +161,7 @@ def report(title: str, nodes: tuple[Node, ...], warm_up: int) -> None:
     before = drawn(rng, warm_up, [with_other_cpus(kind) for kind in SPECS], "before")
     problem = build_problem(Instance(nodes, (*before, *drawn(rng, TIMED_PODS, SPECS, "pod"))))
     timed = range(warm_up, warm_up + TIMED_PODS)
-    fleets = [NodeTable(problem) for _ in range(3)]
+    fleets = [GreedyNodeTable(problem) for _ in range(3)]
     for fleet in fleets:
         scatter(Random(SEED), problem, fleet, range(warm_up))
     states = len({fleets[0].state(node) for node in range(len(nodes))})
@@ -185,7 +185,7 @@ def report(title: str, nodes: tuple[Node, ...], warm_up: int) -> None:
     print(f"  plain scan / greedy path, means over later pods: {mean(scan) / mean(warm):.0f}")
 
 
-class Unpromising(NodeTable):
+class Unpromising(GreedyNodeTable):
     """Nodes that promise nothing, so that each has to be looked into."""
 
     def nodes_by_bound(self, _: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
@@ -200,7 +200,7 @@ def report_gathering(nodes: tuple[Node, ...]) -> None:
     problem = build_problem(Instance(nodes, (*before, *gangs)))
     times: list[list[float]] = []
     answers = []
-    for fleet in (NodeTable(problem), Unpromising(problem)):
+    for fleet in (GreedyNodeTable(problem), Unpromising(problem)):
         scatter(Random(SEED), problem, fleet, range(len(before)))
         times.append([])
         for task in problem.gangs[len(before) :]:

@@ -21,10 +21,10 @@ import numpy as np
 
 from placer.openb.arrivals import ArrivalOrder
 from placer.openb.lists import read_nodes, read_pods
-from placer.openb.policies import POLICIES, options_of
+from placer.openb.policies import POLICIES, solve_options_for_policy
 from placer.openb.replay import DEADLINE_S, gpu_milli_of
 from placer.openb.trace import Trace
-from placer.openb.words import TraceWords, gpu_models_of
+from placer.openb.words import TraceConverter, gpu_models_of
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
 from placer.search.options import SolveOptions
@@ -54,8 +54,8 @@ def placed(scheduler: Scheduler, gangs: list[Gang], options: SolveOptions) -> tu
 
 def main(trace: Trace, percent: int, singles: int, policy: str) -> None:
     """Print what was measured."""
-    words = TraceWords()
-    options = options_of(policy, map(words.spec, trace.pods))
+    words = TraceConverter()
+    options = solve_options_for_policy(policy, map(words.spec, trace.pods))
     nodes = trace.ranked_nodes(words)
     began_s = thread_time()
     scheduler = Scheduler(nodes)

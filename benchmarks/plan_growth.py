@@ -18,7 +18,7 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
 from _random_mixes import random_mix
 
-from placer.plan.growth import GrowthCurve, solve_growth_curve
+from placer.plan.growth import GrowthCurve, solve_plan_at_scales
 from placer.plan.question import PlanQuestion
 from placer.plan.to_json import growth_to_json
 from placer.sweep.workers import LocalProcessWorkers
@@ -59,7 +59,7 @@ def main() -> None:
         started_s, own_s, theirs_s = time.perf_counter(), cpu_s(RUSAGE_SELF), cpu_s(RUSAGE_CHILDREN)
         # One process of its own each time: starting it is part of the time.
         workers = LocalProcessWorkers(processes)
-        curve = solve_growth_curve(cases, scales, work_limit=work, workers=workers)
+        curve = solve_plan_at_scales(cases, scales, work_limit=work, workers=workers)
         workers.close()
         seconds[processes] = time.perf_counter() - started_s
         own_s, theirs_s = cpu_s(RUSAGE_SELF) - own_s, cpu_s(RUSAGE_CHILDREN) - theirs_s

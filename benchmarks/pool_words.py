@@ -25,7 +25,7 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import Device, VirtualFunction
 from placer_models.device_share import DeviceShare
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.placement import Placed
 from placer_models.pod import (
     Container,
@@ -81,7 +81,7 @@ PAIRS: Mapping[str, tuple[PodSpec, PodSpec]] = {
         replace(
             _spec(DeviceRequest("gpu", 3), DeviceRequest("rdma", 1)),
             joint=BESIDE,
-            strategies=(("rdma", DeviceStrategy.APPLY_FOR_EACH_GROUP),),
+            strategies=(("rdma", DeviceRequestFanOut.APPLY_FOR_EACH_GROUP),),
         ),
     ),
     "extended": (_spec(), _spec(licences=2)),

@@ -17,7 +17,7 @@ import tracemalloc
 from collections import deque
 
 from placer.queue.fair import FairQueue
-from placer.queue.model import US_PER_S, QueueTicket, WorkUnit
+from placer.queue.model import US_PER_S, DispatchTicket, WorkUnit
 
 FLOWS = 10_000
 THREADS = 1_000
@@ -40,7 +40,7 @@ def waiting_queue(flows: int, groups: int, units: int, *, known: bool) -> FairQu
 
 def decide(queue: FairQueue, decisions: int) -> list[float]:
     """End a thread and dispatch the next so often; return the seconds of each tenth."""
-    running: deque[QueueTicket] = deque()
+    running: deque[DispatchTicket] = deque()
     for _ in range(THREADS):
         ticket = queue.next(0)
         assert ticket is not None

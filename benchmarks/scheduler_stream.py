@@ -25,8 +25,8 @@ from placer.greedy.place import place_greedily
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
 from placer.scheduling.refusal import Refusal
-from placer.search.baseline import baseline_of
-from placer.search.judged import in_ids
+from placer.search.baseline import starting_accounts_of
+from placer.search.judged import realise_and_judge
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -144,10 +144,10 @@ def parts(scheduler: Scheduler, rng: Random, clock: Clock) -> None:
         accounts = clock("  counting the accounts", accounts_of, instance)
         problem = clock("  building the Problem", build_problem, instance, accounts)
         choices = clock("  choosing", place_greedily, problem)
-        baseline = clock("  the same for the judge, too", baseline_of, instance)
+        baseline = clock("  the same for the judge, too", starting_accounts_of, instance)
         clock(
             "  realising, judging, measuring",
-            in_ids,
+            realise_and_judge,
             instance,
             baseline,
             problem,

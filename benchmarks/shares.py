@@ -16,13 +16,13 @@ import time
 from collections.abc import Iterator
 
 from placer.counting.account import Account, accounts_of
-from placer.greedy.node_table import NodeTable
+from placer.greedy.node_table import GreedyNodeTable
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import Device
-from placer_models.device_share import DeviceShare, totals_of
+from placer_models.device_share import DeviceShare, device_capacity_of
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.problem.banks import ShareableDevice
@@ -81,7 +81,7 @@ def asking(share: DeviceShare | None, nodes: int, pods: int, seed: int) -> Insta
 
 def walk(accounts: list[Account], share: DeviceShare) -> int:
     """Return what is left of the fullest device that fits, in 0.01 bytes of its memory."""
-    totals = {(d.type, d.minor): totals_of(d) for d in MACHINE.devices}
+    totals = {(d.type, d.minor): device_capacity_of(d) for d in MACHINE.devices}
     return min(
         left[1]
         for account in accounts
@@ -104,7 +104,7 @@ def main(rounds: int) -> None:
     for name, share in (("a whole GPU", None), ("half a GPU", half)):
         instance = asking(share, nodes=1000, pods=200, seed=0)
         accounts = accounts_of(instance)
-        fleet = NodeTable(build_problem(instance, accounts))
+        fleet = GreedyNodeTable(build_problem(instance, accounts))
         times = []
         for index in range(200):
             started = time.perf_counter()

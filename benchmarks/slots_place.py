@@ -13,9 +13,9 @@ import time
 from random import Random
 
 from placer.slots.resources import ResourceAmounts
-from placer.slots.workers.allocate import allocate, allocate_in_order
+from placer.slots.workers.allocate import allocate_slots, allocate_slots_in_order
 from placer.slots.workers.default_slots import worker_spec
-from placer.slots.workers.model import JobNeeds, SlotNeed, Worker, WorkerMatching, Workers
+from placer.slots.workers.model import JobNeeds, SlotNeed, Worker, WorkerMatchingStrategy, Workers
 
 KINDS = ((3, 20), (6, 60), (12, 60), (12, 200), (3, 600))
 """Sizes of slots, and slots in all."""
@@ -53,9 +53,12 @@ def main() -> None:
         seconds = 0.0
         for number in range(rounds):
             workers, job = cluster(f"{sizes}-{slots}-{number}", sizes, slots)
-            usual += min(allocate_in_order(workers, [job], m).new_workers for m in WorkerMatching)
+            usual += min(
+                allocate_slots_in_order(workers, [job], m).new_workers
+                for m in WorkerMatchingStrategy
+            )
             started = time.process_time()
-            found = allocate(workers, [job])
+            found = allocate_slots(workers, [job])
             seconds += time.process_time() - started
             solver += found.new_workers
             proven += found.proven

@@ -17,7 +17,7 @@ from placer.counting.account import accounts_of
 from placer.counting.placements import Unrealisable, realise
 from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
-from placer.search.plain_pods import place_on
+from placer.search.plain_pods import plain_choice_on
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
@@ -75,7 +75,7 @@ def first_fit(instance: Instance) -> Placement:
             wants = shape.amounts_on(problem.nodes[node])
             if all(have >= want for have, want in zip(room, wants, strict=True)):
                 left[node] = [have - want for have, want in zip(room, wants, strict=True)]
-                choices[index] = place_on(problem, node)
+                choices[index] = plain_choice_on(problem, node)
                 break
     placement = realise(instance, accounts, problem, choices)
     assert not isinstance(placement, Unrealisable)

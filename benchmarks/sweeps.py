@@ -13,7 +13,7 @@ import numpy as np
 
 from placer.search.exchanges.compiled_sweeps import compiled_sweeps
 from placer.search.exchanges.move_rules import no_domain_count_rules
-from placer.search.exchanges.sweeps import Bins, array_sweeps
+from placer.search.exchanges.sweeps import BinArrays, array_sweeps
 
 SIZES = ((32, 10, 2), (32, 12, 4), (64, 20, 3), (200, 12, 5))
 """Bins, slots of each, resources."""
@@ -23,7 +23,7 @@ SPARE = 2
 MOST_SLOTS = 12
 
 
-def bins_of(count: int, width: int, resources: int) -> Bins:
+def bins_of(count: int, width: int, resources: int) -> BinArrays:
     """Return bins that are full to 98 %."""
     rng = np.random.default_rng(1)
     held = width - GAPS
@@ -34,7 +34,7 @@ def bins_of(count: int, width: int, resources: int) -> Bins:
     endless = np.isinf(room[:, 0])
     gaps = [shapes] * GAPS
     slots = np.array([[*range(i * held, (i + 1) * held), *gaps] for i in range(count)])
-    return Bins(
+    return BinArrays(
         sizes=sizes,
         room=room,
         weights=1.0 / np.where(np.isinf(room), 1.0, room),

@@ -7,7 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def compiled_or(plain: T, module: str, name: str, *, is_worth_loading: bool = True) -> T:
+def compiled_or_plain(plain: T, module: str, name: str, *, is_worth_loading: bool = True) -> T:
     """Return what a compiled module has under a name, or what does the same without Numba.
 
     Args:

@@ -10,9 +10,9 @@ from placer_models.files.documents import (
     API_VERSION,
     Document,
     documents_of,
-    name_of,
     read_documents,
     read_text,
+    shown_file_name,
 )
 from placer_models.files.errors import InputError
 from placer_models.files.validate import only_document
@@ -20,22 +20,25 @@ from placer_models.instance.build import (
     MACHINE,
     PLACEMENT,
     build_instance,
-    defaults_alone,
+    defaults_beside_objects,
     kind_of,
-    machine_of,
+    machine_from_document,
 )
 from placer_models.instance.placement_claims import PlacementClaims
-from placer_models.instance.placement_file import placement_of, placement_with_claims
-from placer_models.kubernetes.stream import holds_objects
-from placer_models.kubernetes.who_waits import ALL, WhoWaits
-from placer_models.machines.catalogue import load_machine, machine_names
-from placer_models.machines.nvidia_topo import TopoError, read_topo
+from placer_models.instance.placement_file import (
+    placement_from_document,
+    placement_with_file_claims,
+)
+from placer_models.kubernetes.stream import holds_kubernetes_objects
+from placer_models.kubernetes.who_waits import ALL, WaitingPodFilter
+from placer_models.machines.catalogue import catalogue_machine_names, load_machine
+from placer_models.machines.nvidia_topo import GpuTopologyError, read_topo
 from placer_models.placement import Placement
-from placer_models.typed import typed
+from placer_models.typed import check_argument_types
 
 if TYPE_CHECKING:
     from placer.kubernetes.objects import Objects
-    from placer.kubernetes.summary import Summary
+    from placer.kubernetes.summary import DumpSummary
     from placer.plan.question import NodeOffer, PlanQuestion
 
 _FILE_SUFFIXES = (".yaml", ".yml", ".json", ".txt")
@@ -46,18 +49,18 @@ _TOPO_HEADER = re.compile(r"\bGPU *#?\d+\b")
 OnFile = Callable[[Path], object]
 """Called with each further file that an instance refers to, such as a machine's."""
 
-OnSummary = Callable[["Summary"], object]
+OnSummary = Callable[["DumpSummary"], object]
 """Called with the summary of what became of the objects of a dump."""
 
 
-@typed
+@check_argument_types
 def load_instance(
     paths: Sequence[Path],
     on_file: OnFile | None = None,
     on_summary: OnSummary | None = None,
     *,
     skip_illegal: bool = False,
-    who: WhoWaits = ALL,
+    who: WaitingPodFilter = ALL,
     bears_faults: bool = False,
 ) -> Instance:
     """Return the instance that the files make together; ``-`` is standard input.
@@ -81,7 +84,7 @@ def load_instance(
         InputError: Something is wrong; there is one message, for the first fault.
 
     """
-    dumps = [path for path in paths if holds_objects(path)]
+    dumps = [path for path in paths if holds_kubernetes_objects(path)]
     if not dumps:
         read = [doc for path in paths for doc in _documents(read_text(path), path)]
         return _instance(read, on_file, skip_illegal=skip_illegal)
@@ -94,7 +97,7 @@ def load_cluster(
     paths: Sequence[Path],
     objects: "Objects",
     on_summary: OnSummary | None = None,
-    who: WhoWaits = ALL,
+    who: WaitingPodFilter = ALL,
 ) -> Instance:
     """Return the instance of a cluster whose objects the files hold.
 
@@ -109,7 +112,7 @@ def load_cluster(
         InputError: Something is wrong with them, or some file holds no objects of Kubernetes.
 
     """
-    dumps = [path for path in paths if holds_objects(path)]
+    dumps = [path for path in paths if holds_kubernetes_objects(path)]
     if not dumps:
         raise _no_objects(paths[0], "; get them: kubectl get nodes,pods -A -o yaml")
     beside = [path for path in paths if path not in dumps]
@@ -121,7 +124,7 @@ def load_question(
     paths: Sequence[Path] = (),
     on_file: OnFile | None = None,
     on_summary: OnSummary | None = None,
-    who: WhoWaits = ALL,
+    who: WaitingPodFilter = ALL,
     more: Sequence[tuple[str, int]] = (),
 ) -> "PlanQuestion":
     """Return the question of a plan, with the instance or the cluster that it is asked about.
@@ -143,7 +146,7 @@ def load_question(
 
     document = only_document(plan, "Plan")
     find = _Finder(on_file)
-    if any(holds_objects(path) for path in paths):
+    if any(holds_kubernetes_objects(path) for path in paths):
         cluster = load_instance(paths, on_file, on_summary, who=who, bears_faults=True)
         return read_question(document, (), find, cluster, more)
     documents = [doc for path in paths for doc in read_documents(path)]
@@ -182,10 +185,10 @@ def _no_objects(path: Path, mend: str) -> InputError:
             "is empty; kubectl writes nothing where the cluster lacks one of the kinds that it is "
             "asked for: leave that kind out"
         )
-    return InputError(name_of(path), None, "", message)
+    return InputError(shown_file_name(path), None, "", message)
 
 
-@typed
+@check_argument_types
 def load_placement(path: Path) -> Placement:
     """Return the placement of a file, written by ``placer solve`` or otherwise.
 
@@ -207,8 +210,8 @@ def load_placement_with_claims(path: Path) -> tuple[Placement, PlacementClaims]:
     if len(documents) != 1 or kind_of(documents[0]) != PLACEMENT:
         got = kind_of(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
         message = f"expected one document of 'kind: {PLACEMENT}', got {got}"
-        raise InputError(name_of(path), None, "", message)
-    return placement_with_claims(documents[0])
+        raise InputError(shown_file_name(path), None, "", message)
+    return placement_with_file_claims(documents[0])
 
 
 def load_any(
@@ -217,7 +220,7 @@ def load_any(
     on_summary: OnSummary | None = None,
     *,
     skip_illegal: bool = False,
-    who: WhoWaits = ALL,
+    who: WaitingPodFilter = ALL,
     bears_faults: bool = False,
 ) -> Instance | Placement | Machine:
     """Return whatever the file holds: an instance, a placement or a machine.
@@ -229,7 +232,7 @@ def load_any(
         InputError: Something is wrong with it.
 
     """
-    if holds_objects(path):
+    if holds_kubernetes_objects(path):
         return _dump([path], on_summary, _objects(bears_faults=bears_faults), who=who)
     text = read_text(path)
     if _is_topo(text, path):
@@ -237,18 +240,18 @@ def load_any(
     documents = _documents(text, path)
     kinds = [kind_of(document) for document in documents]
     if kinds == [PLACEMENT]:
-        return placement_of(documents[0])
+        return placement_from_document(documents[0])
     if kinds == [MACHINE]:
-        return machine_of(documents[0])
+        return machine_from_document(documents[0])
     return _instance(documents, on_file, skip_illegal=skip_illegal)
 
 
-def in_catalogue(machine: Machine) -> bool:
+def is_catalogue_machine(machine: Machine) -> bool:
     """Return whether a file that names the machine means this very machine.
 
     The writer of instances asks this: it writes other machines out in full.
     """
-    return machine.name in machine_names() and load_machine(machine.name) == machine
+    return machine.name in catalogue_machine_names() and load_machine(machine.name) == machine
 
 
 def load_machine_file(path: Path) -> Machine:
@@ -269,8 +272,8 @@ def load_machine_file(path: Path) -> Machine:
             f"got {', '.join(kinds)}; expected one document of 'kind: {MACHINE}', "
             "or the text of 'nvidia-smi topo -m'"
         )
-        raise InputError(name_of(path), None, "", message)
-    return machine_of(documents[0])
+        raise InputError(shown_file_name(path), None, "", message)
+    return machine_from_document(documents[0])
 
 
 def _instance(
@@ -309,12 +312,12 @@ def _dump(
     objects: "Objects | None" = None,
     *,
     beside: Sequence[Path] = (),
-    who: WhoWaits = ALL,
+    who: WaitingPodFilter = ALL,
 ) -> Instance:
     from placer.kubernetes.dump import read_dump
 
     documents = [doc for path in beside for doc in _documents_beside(path)]
-    defaults = defaults_alone(documents, name_of(paths[0]))
+    defaults = defaults_beside_objects(documents, shown_file_name(paths[0]))
     instance, summary = read_dump(paths, objects, defaults, who)
     if on_summary is not None:
         on_summary(summary)
@@ -336,7 +339,7 @@ def _documents(text: str, path: Path) -> tuple[Document, ...]:
             "objects of a cluster: kubectl writes nothing where the cluster lacks one of the kinds "
             "that it is asked for"
         )
-        raise InputError(name_of(path), None, "", message)
+        raise InputError(shown_file_name(path), None, "", message)
     return documents_of(text, path)
 
 
@@ -349,5 +352,5 @@ def _read_topo(text: str, path: Path) -> Machine:
     name = _NO_NAME.sub("-", path.stem).strip("-._") or "machine"
     try:
         return read_topo(text, name=name)
-    except TopoError as error:
-        raise InputError(name_of(path), None, "", str(error)) from None
+    except GpuTopologyError as error:
+        raise InputError(shown_file_name(path), None, "", str(error)) from None

@@ -8,19 +8,19 @@ from tempfile import TemporaryDirectory
 
 from placer.load import load_instance
 from placer_models.cluster import Instance
-from placer_models.files.documents import API_VERSION, name_of
+from placer_models.files.documents import API_VERSION, shown_file_name
 from placer_models.files.errors import InputError, near_or_first_names, shown
-from placer_models.kubernetes.stream import holds_objects
-from placer_models.kubernetes.who_waits import ALL, WhoWaits
-from placer_models.placement import title_of
+from placer_models.kubernetes.stream import holds_kubernetes_objects
+from placer_models.kubernetes.who_waits import ALL, WaitingPodFilter
+from placer_models.placement import pod_or_gang_title
 from placer_models.pod import Gang, Pod
-from placer_models.reasons import Illegal, NotAsked, Reason
+from placer_models.reasons import Illegal, NotTried, Reason
 
 _FILE_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 def load_shape(
-    text: str, paths: Sequence[Path], instance: Instance, who: WhoWaits = ALL
+    text: str, paths: Sequence[Path], instance: Instance, who: WaitingPodFilter = ALL
 ) -> tuple[Pod, Instance]:
     """Return a pod of the shape that a text means, and the instance in which one of it waits.
 
@@ -55,8 +55,8 @@ def load_shape(
         pod = replace(_one_of(text, running), name=f"{running[0].name}-more", uid="")
         gang = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
         return pod, replace(instance, gangs=(*instance.gangs, gang))
-    known = [title_of(*one) for one in waiting]
-    known += [title_of(*gang.key) for gang in instance.gangs]
+    known = [pod_or_gang_title(*one) for one in waiting]
+    known += [pod_or_gang_title(*gang.key) for gang in instance.gangs]
     known += [r.pod.title for r in instance.running]
     raise ValueError(
         f"got {shown(text)}; no pod or gang has this name, no file does, and no shape such as "
@@ -81,13 +81,15 @@ def _one_of(text: str, pods: Sequence[Pod]) -> Pod:
 
 
 def _shape_in_file(
-    text: str, file: Path, paths: Sequence[Path], instance: Instance, who: WhoWaits
+    text: str, file: Path, paths: Sequence[Path], instance: Instance, who: WaitingPodFilter
 ) -> tuple[Pod, Instance]:
     """Return the pod of a file that is read beside those of the instance."""
-    if any(holds_objects(path) for path in paths) != holds_objects(file):
-        expected = "a Pod object" if not holds_objects(file) else "an Instance with one pod"
+    if any(holds_kubernetes_objects(path) for path in paths) != holds_kubernetes_objects(file):
+        expected = (
+            "a Pod object" if not holds_kubernetes_objects(file) else "an Instance with one pod"
+        )
         raise InputError(
-            name_of(file),
+            shown_file_name(file),
             None,
             "",
             f"is in another language than the instance; expected {expected}",
@@ -98,18 +100,18 @@ def _shape_in_file(
     for one in both.left_out:
         if (one.namespace, one.name) not in known:
             told = "; ".join(map(_told, one.why))
-            raise InputError(name_of(file), None, "", f"pod {shown(one.name)}: {told}")
+            raise InputError(shown_file_name(file), None, "", f"pod {shown(one.name)}: {told}")
     new = [gang for gang in both.gangs if gang.key not in known]
     pods = [pod for gang in new for pod in gang.pods]
     if not pods:
-        raise InputError(name_of(file), None, "", "holds no pod that waits; give one")
+        raise InputError(shown_file_name(file), None, "", "holds no pod that waits; give one")
     pod = _one_of(text, pods)
     gang = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
     return pod, replace(instance, gangs=(*instance.gangs, gang))
 
 
 def _shape_in_words(
-    text: str, paths: Sequence[Path], instance: Instance, who: WhoWaits
+    text: str, paths: Sequence[Path], instance: Instance, who: WaitingPodFilter
 ) -> tuple[Pod, Instance]:
     """Return the pod that amounts describe, read as a file of the instance's language would be."""
     amounts: dict[str, str] = {}
@@ -121,7 +123,7 @@ def _shape_in_words(
             raise ValueError(f"got {shown(resource)} twice; give it once")
         amounts[resource.strip()] = amount.strip()
     asked: object
-    if any(holds_objects(path) for path in paths):
+    if any(holds_kubernetes_objects(path) for path in paths):
         beyond = {name: amount for name, amount in amounts.items() if "/" in name}
         resources = {"requests": amounts, **({"limits": beyond} if beyond else {})}
         spec = {"containers": [{"name": "main", "resources": resources}]}
@@ -142,7 +144,7 @@ def _told(why: Reason) -> str:
     match why:
         case Illegal():
             return why.text
-        case NotAsked():
+        case NotTried():
             return why.why
         case _:
             return "cannot be asked about"

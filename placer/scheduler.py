@@ -14,17 +14,17 @@ from placer.judge.misfits import Misfit, misfits_on
 from placer.scheduling.arriving import ArrivingPods
 from placer.scheduling.checks import (
     check_batch,
-    check_nodes,
+    check_node_names,
     check_running,
     common_defaults,
     legal_part_of,
 )
-from placer.scheduling.cluster_state import ClusterState, cluster_state_of, followers
-from placer.scheduling.decide import LEAST_TIME_S, decide, strategy_of, taking
+from placer.scheduling.cluster_state import ClusterState, changed_places, cluster_state_of
+from placer.scheduling.decide import LEAST_TIME_S, decide, state_with_batch_placed, strategy_of
 from placer.scheduling.decision import Batch, Change, Decision, Snapshot
-from placer.scheduling.deployment import confirmed, laid_anew
+from placer.scheduling.deployment import confirm_decision, places_laid_anew
 from placer.scheduling.errors import (
-    BadWordsError,
+    ContradictionError,
     NodeExistsError,
     NodeInUseError,
     StaleDecisionError,
@@ -42,7 +42,7 @@ from placer_models.demand import ExpectedDemand
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import pods_of
-from placer_models.typed import typed
+from placer_models.typed import check_argument_types
 
 CONFIRM_S = 1.0
 """Seconds that `confirm` may take if pods are laid anew, unless told otherwise."""
@@ -67,7 +67,7 @@ class Scheduler:
     Processes share nothing; a signal handler must not call what changes something.
     """
 
-    @typed
+    @check_argument_types
     def __init__(
         self,
         nodes: Iterable[Node] = (),
@@ -106,7 +106,7 @@ class Scheduler:
         load_ahead(self._state.nodes)
 
     @classmethod
-    @typed
+    @check_argument_types
     def restore(cls, snapshot: Snapshot) -> "Scheduler":
         """Return a Scheduler that continues from a snapshot.
 
@@ -157,7 +157,7 @@ class Scheduler:
         """The pods that are expected, given or learned, with the prices of their places."""
         return self._expecting.demand_on(self._state)
 
-    @typed
+    @check_argument_types
     def placement_of(self, pod: NamespacedName) -> PodPlacement:
         """Return where a pod runs now; LS and BE pods run in their pool as it is now (C7).
 
@@ -171,7 +171,7 @@ class Scheduler:
         pods = state.of(state.node_of[pod]).pods
         return next(runner.placement for runner in pods if runner.pod.key == pod)
 
-    @typed
+    @check_argument_types
     def running_on(self, node: str) -> tuple[RunningPod, ...]:
         """Return what runs on a node, ascending by key.
 
@@ -181,7 +181,7 @@ class Scheduler:
         """
         return self._state.of(node).pods
 
-    @typed
+    @check_argument_types
     def account_of(self, node: str) -> Account:
         """Count what is left on a node.
 
@@ -199,7 +199,7 @@ class Scheduler:
             for misfit in misfits_on(record.node, record.pods)
         )
 
-    @typed
+    @check_argument_types
     def place(
         self,
         batch: Batch,
@@ -232,7 +232,7 @@ class Scheduler:
         Raises:
             AlreadyRunningError: Pods of the batch run already.
             BadPodError: A pod asks for what no pod may ask for, and none is to be skipped.
-            BadWordsError: The batch contradicts itself.
+            ContradictionError: The batch contradicts itself.
             SolverError: Parts of Placer contradict each other: a defect of ours.
 
         """
@@ -252,13 +252,17 @@ class Scheduler:
             decision, after = self._decide(
                 state, batch, options, left_s, skip_illegal, move_budget, dry_run=False
             )
-            after = taking(state, batch, decision.placement.pods) if after is None else after
-            change = Change(after.version, followers(state, after), moved=decision.moves)
+            after = (
+                state_with_batch_placed(state, batch, decision.placement.pods)
+                if after is None
+                else after
+            )
+            change = Change(after.version, changed_places(state, after), moved=decision.moves)
             taken = replace(decision, change=change)
             self._state = after
         return taken
 
-    @typed
+    @check_argument_types
     def confirm(
         self,
         decision: Decision,
@@ -286,17 +290,19 @@ class Scheduler:
         with self._lock:
             left_s = max(LEAST_TIME_S, deadline_s - (monotonic() - called_s))
             state = self._state
-            after = confirmed(state, decision, replace(options, time_limit_s=left_s))
+            after = confirm_decision(state, decision, replace(options, time_limit_s=left_s))
             if isinstance(after, Refusal):
                 self._earlier = decision.placement
                 return after
             change = replace(
-                _change(state, after), laid_anew=laid_anew(after, decision), moved=decision.moves
+                _change(state, after),
+                laid_anew=places_laid_anew(after, decision),
+                moved=decision.moves,
             )
             self._state = after
         return change
 
-    @typed
+    @check_argument_types
     def explain(
         self,
         decision: Decision,
@@ -313,7 +319,7 @@ class Scheduler:
 
         Raises:
             StaleDecisionError: The cluster has changed since.
-            BadWordsError: No such pod waits in the batch.
+            ContradictionError: No such pod waits in the batch.
 
         """
         state = self._state
@@ -328,9 +334,9 @@ class Scheduler:
         try:
             return explain(state.asking(legal), decision.answer, asked, seconds)
         except ValueError as error:
-            raise BadWordsError(str(error)) from None
+            raise ContradictionError(str(error)) from None
 
-    @typed
+    @check_argument_types
     def release(self, pods: Iterable[NamespacedName]) -> Change:
         """Take pods off their nodes: all that are named, or none of them.
 
@@ -345,7 +351,7 @@ class Scheduler:
                 raise UnknownPodError(unknown)
             return self._become(self._state.without_pods(keys))
 
-    @typed
+    @check_argument_types
     def add_node(self, node: Node) -> Change:
         """Add a node on which nothing runs yet.
 
@@ -360,7 +366,7 @@ class Scheduler:
         load_ahead(self._state.nodes)
         return change
 
-    @typed
+    @check_argument_types
     def update_node(self, node: Node) -> Change:
         """Replace the facts about a node: machine, labels, health, cordon.
 
@@ -375,7 +381,7 @@ class Scheduler:
             record = after.of(node.name)
             return self._become(after, misfits_on(record.node, record.pods))
 
-    @typed
+    @check_argument_types
     def remove_node(self, name: str) -> Change:
         """Remove a node on which nothing runs.
 
@@ -390,7 +396,7 @@ class Scheduler:
                 raise NodeInUseError(name, tuple(runner.pod.key for runner in pods))
             return self._become(self._state.without_node(name))
 
-    @typed
+    @check_argument_types
     def cordon(self, name: str) -> Change:
         """Let nothing new run on a node; what runs there stays.
 
@@ -400,7 +406,7 @@ class Scheduler:
         """
         return self._cordoned(name, cordoned=True)
 
-    @typed
+    @check_argument_types
     def uncordon(self, name: str) -> Change:
         """Let new pods run on a node again.
 
@@ -478,11 +484,11 @@ class Scheduler:
 
 
 def _opened(nodes: tuple[Node, ...], running: tuple[RunningPod, ...], version: int) -> ClusterState:
-    check_nodes(nodes)
+    check_node_names(nodes)
     check_running(running, {node.name for node in nodes})
     with no_collection():
         return cluster_state_of(nodes, running, version)
 
 
 def _change(before: ClusterState, after: ClusterState, misfits: tuple[Misfit, ...] = ()) -> Change:
-    return Change(after.version, followers(before, after), misfits)
+    return Change(after.version, changed_places(before, after), misfits)

@@ -22,8 +22,8 @@ from leaves import (
 )
 from own_parts import Found, OwnParts, all_held, best_parts, is_by_container
 from placer.judge.breaches import RULES
-from placer.judge.measure import Worth, better, measure
-from placer.judge.scene import scene_of
+from placer.judge.measure import Worth, is_better, measure
+from placer.judge.scene import scene_for_judge
 from placer_models.affinity import AffinityLevel
 from placer_models.bound import is_bound_by_policy
 from placer_models.cluster import Instance, Node, RunningPod
@@ -89,7 +89,7 @@ ALONE = tuple(name for name in INSIDE if name not in WITH_OTHERS)
 
 def broken(instance: Instance, placement: Placement, rules: Sequence[str]) -> bool:
     """Return whether the placement breaks any of the rules."""
-    scene = scene_of(instance, placement)
+    scene = scene_for_judge(instance, placement)
     return any(True for name in rules for _ in RULES[name](scene))
 
 
@@ -170,7 +170,7 @@ class Insides:
             for parted, memory in self._with_memory(node, stays, at_home):
                 places = settled(self.instance, parted, memory)
                 vector = measure(self.instance, Placement(places))
-                if best is not None and not better(vector, best[0]):
+                if best is not None and not is_better(vector, best[0]):
                     break
                 if others is not None and broken(
                     self.instance, Placement((*places, *others)), ("affinity",)

@@ -8,22 +8,22 @@ from kubernetes_worlds import Json
 from placer.judge.breaches import breaches
 from placer.kubernetes.dump import DumpError, instance_of
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.summary import Summary
+from placer.kubernetes.summary import DumpSummary
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.defaults import Defaults
 from placer_models.kubernetes.stream import ReadObject
-from placer_models.kubernetes.who_waits import ALL, WhoWaits
+from placer_models.kubernetes.who_waits import ALL, WaitingPodFilter
 from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed, PodPlacement
 
 
 def read(
     *objects: Json,
     defaults: Defaults | None = None,
-    who: WhoWaits = ALL,
+    who: WaitingPodFilter = ALL,
     bears: bool = False,
-) -> tuple[Instance, Summary]:
+) -> tuple[Instance, DumpSummary]:
     """Return the cluster of these objects, whose scheduler may have defaults.
 
     With ``bears`` faults of Nodes and Pods end nothing.
@@ -52,6 +52,6 @@ def places(instance: Instance) -> dict[str, PodPlacement]:
     return {}
 
 
-def notes(summary: Summary) -> str:
+def notes(summary: DumpSummary) -> str:
     """Return the summary as it is printed."""
     return "\n".join(summary.lines())

@@ -7,7 +7,7 @@ from itertools import chain, combinations, product
 from math import gcd, prod
 
 from leaves import CPU, MEMORY, Stay, TooManyLeavesError, needs_of, pour
-from placer_models.alignment import cells_for_one, fewest_cells
+from placer_models.alignment import fewest_cells, fewest_cells_holding
 from placer_models.bound import is_bound_by_policy
 from placer_models.placement import ContainerPlacement, DeviceGrant
 from placer_models.pod import Container, ContainerRole
@@ -178,7 +178,7 @@ def _masks(stay: Stay, container: Container) -> list[tuple[int, frozenset[Place]
     if policy is AlignmentPolicy.SINGLE_NUMA_NODE:
         sizes = (0, 1)
     else:
-        widths = {cells_for_one(column[:-1], want) for want, column in columns}
+        widths = {fewest_cells_holding(column[:-1], want) for want, column in columns}
         limit = widths.pop() if widths else len(numa_nodes)
         if widths or limit is None:
             return []

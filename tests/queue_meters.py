@@ -8,7 +8,7 @@ from collections import defaultdict
 from fractions import Fraction
 
 from placer.queue.fair import FairQueue
-from placer.queue.model import QueueTicket
+from placer.queue.model import DispatchTicket
 from queue_worlds import Meter, World
 
 
@@ -43,7 +43,7 @@ class LevelMeter(Meter):
                 self.served.discard(name)
                 self.started(name, now)
 
-    def dispatched(self, ticket: QueueTicket, length: int, now: int) -> None:
+    def dispatched(self, ticket: DispatchTicket, length: int, now: int) -> None:
         """Note the longest unit, that the flow was served, and who waits no more."""
         path = self.world.path(ticket.job)
         self.note(ticket, length)
@@ -58,13 +58,13 @@ class LevelMeter(Meter):
     def started(self, name: str, now: int) -> None:
         """Note that a flow waits that did not."""
 
-    def charged(self, name: str, ticket: QueueTicket, service: int) -> None:
+    def charged(self, name: str, ticket: DispatchTicket, service: int) -> None:
         """Note that a flow has been served; it counts as waiting yet."""
 
     def measure(self, name: str) -> None:
         """Measure, where a flow has changed, what holds at all times."""
 
-    def note(self, ticket: QueueTicket, length: int) -> None:
+    def note(self, ticket: DispatchTicket, length: int) -> None:
         """Note how long units of the flows are."""
         for name in self.world.path(ticket.job):
             whole = length * ticket.unit.width
@@ -122,11 +122,11 @@ class PairMeter(LevelMeter):
             self.began[pair] = (self._normal(pair[0]), self._normal(pair[1]), equal)
             self.settled.pop(pair, None)
 
-    def charged(self, name: str, ticket: QueueTicket, service: int) -> None:
+    def charged(self, name: str, ticket: DispatchTicket, service: int) -> None:
         """Charge the true length."""
         self.service[name] += service
 
-    def dispatched(self, ticket: QueueTicket, length: int, now: int) -> None:
+    def dispatched(self, ticket: DispatchTicket, length: int, now: int) -> None:
         """Compare all pairs, end intervals of who waits no more, begin settled ones."""
         super().dispatched(ticket, length, now)
         for name in self.world.path(ticket.job):
@@ -195,11 +195,11 @@ class TallyMeter(LevelMeter):
         for name in self.world.path(job):
             self.measure(name)
 
-    def charged(self, name: str, ticket: QueueTicket, service: int) -> None:
+    def charged(self, name: str, ticket: DispatchTicket, service: int) -> None:
         """Note the error of a unit in flight."""
         self._err(name, abs(ticket.charge - service))
 
-    def finished(self, ticket: QueueTicket, length: int, now: int) -> None:
+    def finished(self, ticket: DispatchTicket, length: int, now: int) -> None:
         """The error is corrected: it is in flight no more."""
         for name in self.world.path(ticket.job):
             self._err(name, -abs(ticket.charge - length * ticket.unit.width))
@@ -267,7 +267,7 @@ class WaitMeter(LevelMeter):
         """Begin to count."""
         self.given[name] = self.weight_milli[name] = 0
 
-    def charged(self, name: str, ticket: QueueTicket, service: int) -> None:
+    def charged(self, name: str, ticket: DispatchTicket, service: int) -> None:
         """Count for who waits on, and hold the wait that ends against its bound."""
         group = self.world.parents[name]
         others = self.others(name)

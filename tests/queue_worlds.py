@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from placer.queue.fair import FairQueue
-from placer.queue.model import ChargeTime, QueueTicket, ReservedUnit, WorkUnit
+from placer.queue.model import ChargeTime, DispatchTicket, ReservedUnit, WorkUnit
 
 TOP = ""
 
@@ -195,17 +195,17 @@ class Meter:
         """Note that the queue is about to be asked for a unit."""
 
     def answered(
-        self, queue: FairQueue, capacity: Capacity, chosen: QueueTicket | ReservedUnit | None
+        self, queue: FairQueue, capacity: Capacity, chosen: DispatchTicket | ReservedUnit | None
     ) -> None:
         """Note what it answered; the capacity is as it was when it was asked."""
 
     def arrived(self, job: str, units: int, now: int) -> None:
         """Note that units of the job wait."""
 
-    def dispatched(self, ticket: QueueTicket, length: int, now: int) -> None:
+    def dispatched(self, ticket: DispatchTicket, length: int, now: int) -> None:
         """Note that a unit starts, with its true length."""
 
-    def finished(self, ticket: QueueTicket, length: int, now: int) -> None:
+    def finished(self, ticket: DispatchTicket, length: int, now: int) -> None:
         """Note that a unit ends."""
 
 
@@ -262,7 +262,7 @@ def run(
             chosen = _next(world, queue, before, foresee=foresee)
             for meter in meters:
                 meter.answered(queue, before, chosen)
-            if not isinstance(chosen, QueueTicket):
+            if not isinstance(chosen, DispatchTicket):
                 break
             ticket = chosen
             length = lengths[ticket.job, ticket.unit.key]
@@ -280,7 +280,7 @@ def run(
 
 def _next(
     world: World, queue: FairQueue, capacity: Capacity, *, foresee: bool
-) -> QueueTicket | ReservedUnit | None:
+) -> DispatchTicket | ReservedUnit | None:
     if not world.widths:
         return queue.next(capacity.now)
     return queue.next_that_fits(capacity.now, capacity.fits, capacity if foresee else None)

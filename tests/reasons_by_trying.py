@@ -8,15 +8,15 @@ from brute_force import best_placement
 from insides import BETWEEN_NODES, OF_NODES, Insides, broken
 from leaves import Stay, there
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.register import demands_of, question_without
+from placer.search.reasons.register import all_demands_of, question_without
 from placer.state.network import required_levels
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.network import Grouping, LevelRule
+from placer_models.network import GatherOrSpread, LevelRule
 from placer_models.placement import Answer, PartlyPlaced, Placed, Placement
 from placer_models.pod import Gang, Pod, PodSpec
-from placer_models.reach import node_local_pod
-from placer_models.reasons import Blocker, Demand, When
-from placer_models.relations import without_company
+from placer_models.reach import without_asks_beyond_node
+from placer_models.reasons import Blocker, NoPlaceStage, RuleDemand
+from placer_models.relations import without_needs_met_later
 
 MOST_LEAVES = 3_000
 ANY = 1_000
@@ -38,7 +38,7 @@ def has_place(
 
     """
     pod = there(Pod("alone", namespace, spec), node)
-    rules = tuple(LevelRule(level, Grouping.SPREAD, count=ANY) for level in levels)
+    rules = tuple(LevelRule(level, GatherOrSpread.SPREAD, count=ANY) for level in levels)
     gang = Gang("alone", namespace, (pod,), 1, lone=True, levels=rules)
     instance = Instance(tuple(nodes), (gang,), running=tuple(running))
     stay = Stay(gang, pod, node)
@@ -64,20 +64,20 @@ def check_blocker(
 
     """
 
-    def fits(demands: Sequence[Demand]) -> bool:
-        less = question_without(asked, [d for d in demands_of(asked) if d not in demands])
+    def fits(demands: Sequence[RuleDemand]) -> bool:
+        less = question_without(asked, [d for d in all_demands_of(asked) if d not in demands])
         spec = less.spec
         spec = replace(spec, spread=())  # it is asked of all nodes together
         if asked.crowd is None:
-            spec = without_company(spec)
+            spec = without_needs_met_later(spec)
         # Who reaches to the node from others of its domain does so by this rule alone.
         near = any(demand.rule == "anti-affinity" for demand in demands)
-        beyond = [r if near else replace(r, pod=node_local_pod(r.pod)) for r in elsewhere]
+        beyond = [r if near else replace(r, pod=without_asks_beyond_node(r.pod)) for r in elsewhere]
         others = [less.node if node.name == less.node.name else node for node in nodes]
         running = [*less.running, *beyond]
         return has_place(spec, less.namespace, less.levels, others, running, less.node)
 
-    demands = demands_of(asked)
+    demands = all_demands_of(asked)
     if blocker is None:
         assert fits(demands), "it is said to fit"
         return
@@ -91,7 +91,11 @@ def check_blocker(
         assert fits(rest), f"{blocker}: {left_out} is not needed"
 
 
-VERDICTS = {"never fits": When.EMPTY, "not now": When.RUNNING, "outvoted": When.PLACED}
+VERDICTS = {
+    "never fits": NoPlaceStage.EMPTY,
+    "not now": NoPlaceStage.RUNNING,
+    "outvoted": NoPlaceStage.PLACED,
+}
 COUNT = re.compile(r"(\d+) of (\d+) nodes: ")
 FIRST = ("affinity of a pod on another node", "topology-spread of a pod that is placed")
 OF_GANG = re.compile(r"(?:no member|only (\d+) of \d+ members) of gang \S+ fits? (.*?) \(")
@@ -111,16 +115,16 @@ def check_reasons(instance: Instance, answer: Answer) -> int:
     moved = {place.key for place in placement.pods}
     arrived = [RunningPod(pods[place.key][0], place) for place in placement.pods]
     running = {
-        When.EMPTY: (),
-        When.RUNNING: tuple(instance.running),
-        When.PLACED: (*(r for r in instance.running if r.pod.key not in moved), *arrived),
+        NoPlaceStage.EMPTY: (),
+        NoPlaceStage.RUNNING: tuple(instance.running),
+        NoPlaceStage.PLACED: (*(r for r in instance.running if r.pod.key not in moved), *arrived),
     }
     for left in answer.unplaced:
         pod, gang = pods[left.namespace, left.name]
         _check_pod(instance, pod, gang, left.reasons[0], running)
         for reason in left.reasons:
             for match in OF_GANG.finditer(reason):
-                when = When(match[2])
+                when = NoPlaceStage(match[2])
                 found = _members_that_fit(instance, gang, running[when], when)
                 assert found == int(match[1] or 0) < gang.minimum, reason
     return len(answer.unplaced)
@@ -131,12 +135,12 @@ def _check_pod(
     pod: Pod,
     gang: Gang,
     reason: str,
-    running: Mapping[When, Sequence[RunningPod]],
+    running: Mapping[NoPlaceStage, Sequence[RunningPod]],
 ) -> None:
     levels = required_levels(gang)
 
-    def fits(when: When) -> bool:
-        spec = without_company(pod.spec) if when is When.EMPTY else pod.spec
+    def fits(when: NoPlaceStage) -> bool:
+        spec = without_needs_met_later(pod.spec) if when is NoPlaceStage.EMPTY else pod.spec
         return any(
             has_place(spec, pod.namespace, levels, instance.nodes, running[when], node)
             for node in instance.nodes
@@ -146,27 +150,27 @@ def _check_pod(
         assert sum(int(nodes) for nodes, _ in counted) == len(instance.nodes), reason
         assert {int(of) for _, of in counted} == {len(instance.nodes)}, reason
     if reason.startswith("no place was found"):
-        assert fits(When.PLACED), reason
+        assert fits(NoPlaceStage.PLACED), reason
         return
     when = next(when for word, when in VERDICTS.items() if reason.startswith(word))
     if counted:
         # What its gang, or a pod that was the first of its kind, asks of it is not tried.
-        asked = any(r.pod in gang.pods for r in running[When.PLACED]) or any(
+        asked = any(r.pod in gang.pods for r in running[NoPlaceStage.PLACED]) or any(
             said in reason for said in FIRST
         )
-        assert not fits(when) or (when is When.PLACED and asked), reason
-    if when is not When.EMPTY:
-        assert fits(When.EMPTY), reason
-    if when is When.PLACED:
-        assert fits(When.RUNNING), reason
+        assert not fits(when) or (when is NoPlaceStage.PLACED and asked), reason
+    if when is not NoPlaceStage.EMPTY:
+        assert fits(NoPlaceStage.EMPTY), reason
+    if when is NoPlaceStage.PLACED:
+        assert fits(NoPlaceStage.RUNNING), reason
 
 
 def _members_that_fit(
-    instance: Instance, gang: Gang, running: Sequence[RunningPod], when: When
+    instance: Instance, gang: Gang, running: Sequence[RunningPod], when: NoPlaceStage
 ) -> int:
     pods = gang.pods
-    if when is not When.PLACED:
-        pods = tuple(replace(pod, spec=without_company(pod.spec)) for pod in pods)
+    if when is not NoPlaceStage.PLACED:
+        pods = tuple(replace(pod, spec=without_needs_met_later(pod.spec)) for pod in pods)
     alone = Instance(
         instance.nodes,
         (replace(gang, pods=pods, minimum=1, priority=0, weight=1),),

@@ -16,7 +16,7 @@ from mixed_worlds import mixed_instance
 from moving_worlds import crowded_instance, mixed_moving_instance, moving_instance
 from placer.explain.explain import explain
 from placer.explain.explanation import Explanation
-from placer.explain.final_state import beside_placed
+from placer.explain.final_state import instance_after_answer
 from placer.kubernetes.dump import instance_of
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
@@ -101,5 +101,5 @@ def refusals(numbers: range) -> Iterator[Refusal]:
         for one in explain(instance, answer, seconds=LONG_S):
             asked = set(one.pods)
             gangs = [g for g in instance.gangs if any(pod.key in asked for pod in g.pods)]
-            state = beside_placed(instance, placement, gangs)
+            state = instance_after_answer(instance, placement, gangs)
             yield Refusal(number, state, one, of_dump=number % WORLDS_ROUND == 0)

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer.sweep.halting import halted
+from placer.sweep.halting import current_stop
 
 _LONGEST_S = 60.0
 
@@ -38,7 +38,7 @@ def square(task: Told) -> int:
         note.write(f"{os.getpid()}\n")
     end_s = time.monotonic() + _LONGEST_S
     while task.slow and not (Path(task.folder) / "go").exists() and time.monotonic() < end_s:
-        if halted()():
+        if current_stop()():
             return -1
         time.sleep(0.01)
     return task.number**2

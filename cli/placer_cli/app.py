@@ -9,93 +9,93 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from placer_cli.commands_on_demand import HELP, CommandEntry, CommandsOnDemand
+from placer_cli.commands_on_demand import HELP, CommandsOnDemand, LazyCommand
 from placer_cli.exits import Exit
-from placer_cli.interrupt import NoAnswerError
+from placer_cli.interrupt import InterruptedSolveError
 from placer_cli.reading_bar import reading_bar
-from placer_cli.streams import prepare_streams
+from placer_cli.streams import prepare_standard_streams
 from placer_cli.usage import usage_message
 from placer_models.files.errors import InputError, one_line
-from placer_models.files.reading import watched_by
+from placer_models.files.reading import reading_watched_by
 
 
 class _Placer(CommandsOnDemand):
     """The commands of Placer, in the order in which one meets them."""
 
-    entries: ClassVar[Mapping[str, CommandEntry]] = {
-        "solve": CommandEntry(
+    entries: ClassVar[Mapping[str, LazyCommand]] = {
+        "solve": LazyCommand(
             "Place the pods that wait, and say how good that is.",
             "placer_cli.commands.solve:solve",
             "placer solve instances/hello.yaml --output placement.json",
         ),
-        "explain": CommandEntry(
+        "explain": LazyCommand(
             "Say why pods have no place, and what would give them one.",
             "placer_cli.commands.explain:explain",
             "placer explain instances/infeasible.yaml",
         ),
-        "verify": CommandEntry(
+        "verify": LazyCommand(
             "Check a placement against every rule, and measure it.",
             "placer_cli.commands.verify:verify",
             "placer verify instances/hello.yaml placement.json",
         ),
-        "show": CommandEntry(
+        "show": LazyCommand(
             "Draw a machine, or a cluster and its nodes.",
             "placer_cli.commands.show:show",
             "placer show dgx-a100",
         ),
-        "validate": CommandEntry(
+        "validate": LazyCommand(
             "Say what files hold, or what is wrong with them.",
             "placer_cli.commands.validate:validate",
             "placer validate instances/hello.yaml",
         ),
-        "schema": CommandEntry(
+        "schema": LazyCommand(
             "Print the JSON Schema of a kind of documents.",
             "placer_cli.commands.schema:schema",
             "placer schema NodePlacement > node.schema.json",
         ),
-        "examples": CommandEntry(
+        "examples": LazyCommand(
             "List the examples that come with Placer, and copy them.",
             "placer_cli.commands.examples:examples",
             "placer examples hello demo",
         ),
-        "machines": CommandEntry(
+        "machines": LazyCommand(
             "List the machines that an instance may name.",
             "placer_cli.commands.machines:machines",
             "placer machines",
         ),
-        "discover": CommandEntry(
+        "discover": LazyCommand(
             "Write down what this machine has inside.",
             "placer_cli.commands.discover:discover",
             "placer discover --as instance --output node.yaml",
         ),
-        "apply": CommandEntry(
+        "apply": LazyCommand(
             "Make the cgroups of this machine follow a placement.",
             "placer_cli.commands.apply:apply",
             "placer apply instances/nodes/small.yaml --dry-run",
         ),
-        "agent": CommandEntry(
+        "agent": LazyCommand(
             "Keep this machine as its newest document says.",
             "placer_cli.commands.agent:agent",
             "placer agent --documents /etc/placer/node",
         ),
-        "plan": CommandEntry(
+        "plan": LazyCommand(
             "Say what to buy, what fits, what a failure costs.", "placer_cli.plan.app:plan_app"
         ),
-        "queue": CommandEntry(
+        "queue": LazyCommand(
             "Simulate the fair queue, and advise thread counts.", "placer_cli.queue.app:queue_app"
         ),
-        "slots": CommandEntry(
+        "slots": LazyCommand(
             "Compile dataflow jobs into slots, and place them.", "placer_cli.slots.app:slots_app"
         ),
-        "quota": CommandEntry(
+        "quota": LazyCommand(
             "Encode device quotas in one number, and decode it.",
             "placer_cli.commands.quota:quota_app",
         ),
-        "bench": CommandEntry(
+        "bench": LazyCommand(
             "Replay public traces, and measure how well and how fast Placer packs.",
             "placer_cli.openb.bench:bench_app",
         ),
-        "convert": CommandEntry(
+        "convert": LazyCommand(
             "Write files of others as files that Placer reads.",
             "placer_cli.openb.convert:convert_app",
         ),
@@ -143,7 +143,7 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code. Errors end in one line on standard error."""
-    if not prepare_streams():
+    if not prepare_standard_streams():
         return _fail(
             "standard output is closed; give it a place, if only /dev/null", Exit.BAD_INPUT
         )
@@ -152,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.set_threshold(100_000, 50, 100)
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        with watched_by(reading_bar):
+        with reading_watched_by(reading_bar):
             code = typer.main.get_command(app).main(
                 words,
                 prog_name="placer",
@@ -169,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Exit.BAD_INPUT
     except typer.TyperException as error:
         return _usage(error, words)
-    except NoAnswerError:
+    except InterruptedSolveError:
         _fail("interrupted before there was an answer", Exit.NO_ANSWER)
         sys.stderr.flush()
         # A search may still be busy in a thread of its own, and nothing else ends it.

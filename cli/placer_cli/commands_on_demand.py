@@ -16,7 +16,7 @@ from typer.main import get_command, get_group
 
 
 @dataclass(frozen=True, slots=True)
-class CommandEntry:
+class LazyCommand:
     """A command that is not loaded yet.
 
     Attributes:
@@ -51,7 +51,7 @@ HELP: Mapping[str, Any] = {
 class _Commands(MutableMapping[str, Any]):
     """The commands by name; looking one up imports it, and listing their names imports none."""
 
-    def __init__(self, entries: Mapping[str, CommandEntry]) -> None:
+    def __init__(self, entries: Mapping[str, LazyCommand]) -> None:
         self._entries = entries
         self._loaded: dict[str, Any] = {}
 
@@ -79,7 +79,7 @@ class CommandsOnDemand(TyperGroup):
     A subclass says which commands there are, in `entries`.
     """
 
-    entries: ClassVar[Mapping[str, CommandEntry]] = {}
+    entries: ClassVar[Mapping[str, LazyCommand]] = {}
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)

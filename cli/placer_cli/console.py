@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from placer.kubernetes.summary import Summary
+    from placer.kubernetes.summary import DumpSummary
 
 
 class _Stream(Console):
@@ -33,12 +33,12 @@ def error_console() -> Console:
     return _Stream(stderr=True)
 
 
-def note_on_input(line: str) -> None:
+def print_note(line: str) -> None:
     """Print a line about the input beside the result."""
     error_console().print(line, style="dim", soft_wrap=True)
 
 
-def note_summary(summary: "Summary") -> None:
+def print_dump_summary(summary: "DumpSummary") -> None:
     """Say what became of the objects of a dump."""
     for line in summary.lines():
-        note_on_input(line)
+        print_note(line)

@@ -9,19 +9,19 @@ import typer
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.objects import Objects
 from placer_models.cluster import Instance
-from placer_models.files.errors import suggestion
+from placer_models.files.errors import spelling_suggestion
 from placer_models.placement import Answer, PartlyPlaced, Placed
 
 
 @dataclass(frozen=True, slots=True)
-class EmittedObjects:
+class EmitOptions:
     """The kinds of objects to write, and the folder for them."""
 
     kinds: tuple[EmitKind, ...]
     folder: Path
 
 
-def parse_emit_option(words: tuple[str, Path] | None) -> EmittedObjects | None:
+def parse_emit_option(words: tuple[str, Path] | None) -> EmitOptions | None:
     """Return what the option says; None where it was not given.
 
     Raises:
@@ -36,10 +36,10 @@ def parse_emit_option(words: tuple[str, Path] | None) -> EmittedObjects | None:
     said, folder = words
     kinds = tuple(dict.fromkeys(_kind(word) for word in said.split(",")))
     check_folder(folder)
-    return EmittedObjects(kinds, folder)
+    return EmitOptions(kinds, folder)
 
 
-def check_moves(emission: EmittedObjects | None, instance: Instance) -> None:
+def refuse_moves_without_evictions(emission: EmitOptions | None, instance: Instance) -> None:
     """Refuse to let pods move of whose eviction nothing would be written.
 
     Raises:
@@ -53,12 +53,14 @@ def check_moves(emission: EmittedObjects | None, instance: Instance) -> None:
         )
 
 
-def empty_objects_for(emission: EmittedObjects) -> Objects:
+def empty_objects_for_emission(emission: EmitOptions) -> Objects:
     """Return what has to be kept of a dump."""
     return Objects(keeps_whole=EmitKind.YAML in emission.kinds, bears=True)
 
 
-def emit(emission: EmittedObjects, objects: Objects, instance: Instance, answer: Answer) -> str:
+def write_emitted_objects(
+    emission: EmitOptions, objects: Objects, instance: Instance, answer: Answer
+) -> str:
     """Write what the cluster is told of the answer; return what is to be said of it.
 
     Raises:
@@ -108,6 +110,6 @@ def _kind(word: str) -> EmitKind:
     kinds = [kind.value for kind in EmitKind]
     if word not in kinds:
         raise typer.BadParameter(
-            f"--emit: '{word}' is not one of {', '.join(kinds)}{suggestion(word, kinds)}"
+            f"--emit: '{word}' is not one of {', '.join(kinds)}{spelling_suggestion(word, kinds)}"
         )
     return EmitKind(word)

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from placer_cli.output import write_below
-from placer_models.files.errors import suggestion
+from placer_models.files.errors import spelling_suggestion
 
 FOLDER = "instances"
 """Where copies are made, so that the commands of the pages run as they stand there."""
@@ -53,7 +53,7 @@ def examples_named(names: Iterable[str], known: Sequence[Example]) -> list[Examp
     found = {}
     for name in names:
         if name not in by_name:
-            near = suggestion(name, [one.name for one in known])
+            near = spelling_suggestion(name, [one.name for one in known])
             raise typer.BadParameter(
                 f"there is no example '{name}'{near or '; placer examples lists all'}"
             )

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from placer_cli.console import note_on_input
-from placer_cli.who_waits import only_of_clusters
+from placer_cli.console import print_note
+from placer_cli.who_waits import refuse_cluster_options
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import InputError
-from placer_models.kubernetes.who_waits import ALL, WhoWaits
+from placer_models.kubernetes.who_waits import ALL, WaitingPodFilter
 from placer_models.left_out import LeftOut
-from placer_models.placement import Placement, title_of
+from placer_models.placement import Placement, pod_or_gang_title
 from placer_models.reasons import Illegal
 
 if TYPE_CHECKING:
-    from placer.kubernetes.summary import Summary
+    from placer.kubernetes.summary import DumpSummary
 
-    OnDump = Callable[[Summary], object]
+    OnDump = Callable[[DumpSummary], object]
 
 _Read = TypeVar("_Read", bound=Instance | Placement | Machine)
 
@@ -65,7 +65,7 @@ def read_instance(
     *,
     skip_illegal: bool,
     on_file: Callable[[Path], object] | None = None,
-    who: WhoWaits = ALL,
+    who: WaitingPodFilter = ALL,
     bears_faults: bool = False,
 ) -> Instance:
     """Read the files of one instance, and name its illegal pods.
@@ -99,7 +99,7 @@ def read_any(
     *,
     skip_illegal: bool,
     on_file: Callable[[Path], object] | None = None,
-    who: WhoWaits = ALL,
+    who: WaitingPodFilter = ALL,
     bears_faults: bool = False,
 ) -> Instance | Placement | Machine:
     """Read whatever a file holds; the arguments are those of `read_instance`.
@@ -119,12 +119,12 @@ def read_any(
     return _told(load, on_summary, who)
 
 
-def _told(load: Callable[["OnDump"], _Read], on_summary: "OnDump", who: WhoWaits) -> _Read:
+def _told(load: Callable[["OnDump"], _Read], on_summary: "OnDump", who: WaitingPodFilter) -> _Read:
     """Return what is loaded, and tell what became of a dump, or of a file's illegal pods."""
-    dumps: list[Summary] = []
+    dumps: list[DumpSummary] = []
     with naming_the_option():
         found = load(dumps.append)
-    only_of_clusters(who, is_cluster=bool(dumps))
+    refuse_cluster_options(who, is_cluster=bool(dumps))
     for summary in dumps:
         on_summary(summary)
     if isinstance(found, Instance) and not dumps:
@@ -147,16 +147,18 @@ def _note_illegal(instance: Instance) -> None:
         for title, why in pods:
             by_why.setdefault(why, []).append(title)
         for why, titles in by_why.items():
-            note_on_input(f"{begin}: {fold_names(titles)}: {why}")
-    beside = [title_of(one.namespace, one.name) for one in instance.left_out if not _bad(one)]
+            print_note(f"{begin}: {fold_names(titles)}: {why}")
+    beside = [
+        pod_or_gang_title(one.namespace, one.name) for one in instance.left_out if not _bad(one)
+    ]
     if beside:
-        note_on_input(f"not placed without illegal members: {fold_names(beside)}")
+        print_note(f"not placed without illegal members: {fold_names(beside)}")
 
 
 def _waiting(instance: Instance) -> Iterator[tuple[str, str]]:
     for one in instance.left_out:
         for why in _bad(one):
-            yield title_of(one.namespace, one.name), why.text
+            yield pod_or_gang_title(one.namespace, one.name), why.text
 
 
 def _bad(one: LeftOut) -> list[Illegal]:

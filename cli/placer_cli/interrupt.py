@@ -17,7 +17,7 @@ _LOOK_EVERY_S = 0.1
 _NOTE = "placer: interrupted: the answer is the best so far; Ctrl-C again ends without one\n"
 
 
-class NoAnswerError(Exception):
+class InterruptedSolveError(Exception):
     """Ctrl-C came before there was an answer."""
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.output import absolute_path
+from placer_cli.output import check_absolute_path
 
 ContainerRoots = Annotated[
     list[str] | None,
@@ -21,7 +21,7 @@ KubeletRoot = Annotated[
     typer.Option(
         "--kubelet-root",
         metavar="DIR",
-        callback=absolute_path,
+        callback=check_absolute_path,
         help="The kubelet's --root-dir. [default: /var/lib/kubelet]",
     ),
 ]

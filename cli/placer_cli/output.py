@@ -55,7 +55,7 @@ def output_file(text: str) -> Path:
     return Path(text)
 
 
-def absolute_path(text: str | None) -> str | None:
+def check_absolute_path(text: str | None) -> str | None:
     """Return an absolute path as it is, for Typer's ``callback``.
 
     Raises:
@@ -67,7 +67,7 @@ def absolute_path(text: str | None) -> str | None:
     return text
 
 
-def refuse_inputs(option: str, target: Path | None, inputs: Iterable[Path]) -> None:
+def refuse_overwriting_inputs(option: str, target: Path | None, inputs: Iterable[Path]) -> None:
     """Refuse to write over what was read, however the two paths are spelled.
 
     Raises:

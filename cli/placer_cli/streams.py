@@ -4,7 +4,7 @@ import os
 import sys
 
 
-def prepare_streams() -> bool:
+def prepare_standard_streams() -> bool:
     """Make the streams ready; return False if standard output is closed.
 
     Python has None for a stream that the shell closed, as with ``>&-``. Each gets the

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from placer_models.files.errors import suggestion
+from placer_models.files.errors import spelling_suggestion
 
 _OTHER_WORDS = (
     (("--time-limit", "--seconds"), "deadline duration max-seconds max-time time timeout"),
@@ -110,7 +110,7 @@ def _refused(option: str, fault: Mapping[str, Any]) -> str:
         case _:
             said = fault["msg"].removeprefix("Value error, ").rstrip(".")
             choices = re.findall("'([^']*)'", said.partition("' is not one of ")[2])
-            return f"{option}: {said}{suggestion(str(value), choices)}"
+            return f"{option}: {said}{spelling_suggestion(str(value), choices)}"
 
 
 def _plain(limit: float) -> str:

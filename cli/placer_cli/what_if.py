@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from placer.search.options import SolveOptions
-from placer_cli.console import error_console, note_summary, result_console
+from placer_cli.console import error_console, print_dump_summary, result_console
 from placer_cli.expected_pods import read_demand_file
 from placer_cli.illegal import read_instance
 from placer_cli.output import Format, document_text
 from placer_models.cluster import Instance, Machine
-from placer_models.kubernetes.who_waits import WhoWaits
+from placer_models.kubernetes.who_waits import WaitingPodFilter
 from placer_models.placement import Answer
 
 if TYPE_CHECKING:
-    from placer.search.what_if import WhatIf
+    from placer.search.what_if import WhatIfComparison
     from placer_models.whatif.change import InstanceChange
 
 MOST_MOVES = 10**6
@@ -54,7 +54,7 @@ WhatIfChanges = Annotated[
 """Changes of what is solved."""
 
 
-def as_asked(
+def with_options_applied(
     instance: Instance, options: SolveOptions, moves: int | None, demand: Path | None
 ) -> Instance:
     """Return the instance with the strategy, moves and expected pods that the options name.
@@ -78,7 +78,7 @@ def solve_what_if(
     form: Format,
     *,
     skip_illegal: bool,
-    who: WhoWaits,
+    who: WaitingPodFilter,
     moves: int | None,
     demand: Path | None,
 ) -> Answer:
@@ -95,11 +95,11 @@ def solve_what_if(
 
     logging.getLogger("placer.search").addHandler(logging.NullHandler())
     started_s = monotonic()
-    changes = changes_in(texts)
+    changes = parse_changes(texts)
     instance = read_instance(
-        paths, note_summary, skip_illegal=skip_illegal, who=who, bears_faults=True
+        paths, print_dump_summary, skip_illegal=skip_illegal, who=who, bears_faults=True
     )
-    instance = as_asked(instance, options, moves, demand)
+    instance = with_options_applied(instance, options, moves, demand)
     read_s = monotonic() - started_s
     with halted_by_ctrl_c() as halt, progress(error_console()) as tell:
         from placer.search.solver import solve
@@ -122,7 +122,7 @@ def solve_what_if(
     return found.after
 
 
-def changes_in(texts: Sequence[str]) -> list["InstanceChange"]:
+def parse_changes(texts: Sequence[str]) -> list["InstanceChange"]:
     """Return the changes that texts name, those in files among them.
 
     Raises:
@@ -147,13 +147,13 @@ def changes_in(texts: Sequence[str]) -> list["InstanceChange"]:
 
 
 def _machine(name: str) -> Machine | None:
-    from placer_models.machines.catalogue import load_machine, machine_names
+    from placer_models.machines.catalogue import catalogue_machine_names, load_machine
 
-    return load_machine(name) if name in machine_names() else None
+    return load_machine(name) if name in catalogue_machine_names() else None
 
 
 def _print(
-    found: "WhatIf",
+    found: "WhatIfComparison",
     changes: Sequence["InstanceChange"],
     instance: Instance,
     options: SolveOptions,
@@ -170,7 +170,7 @@ def _print(
 
 
 def _tree(
-    found: "WhatIf", changes: Sequence["InstanceChange"], instance: Instance
+    found: "WhatIfComparison", changes: Sequence["InstanceChange"], instance: Instance
 ) -> dict[str, object]:
     """Return both answers, and who gains and loses a place, for programs."""
     from placer_models.instance.placement_file import answer_to_json

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from placer_models.kubernetes.who_waits import ALL, IgnoredWishes, WhoWaits
+from placer_models.kubernetes.who_waits import ALL, IgnoredAsk, WaitingPodFilter
 
 SchedulerNames = Annotated[
     list[str] | None,
@@ -25,7 +25,7 @@ Gated = Annotated[
 
 
 Ignore = Annotated[
-    list[IgnoredWishes] | None,
+    list[IgnoredAsk] | None,
     typer.Option(
         "--ignore",
         help="Place pods as if they did not have these; for objects that say nothing of volumes.",
@@ -34,14 +34,14 @@ Ignore = Annotated[
 """What nobody is to look at."""
 
 
-def who_waits(
-    names: list[str] | None, *, gated: bool, ignore: list[IgnoredWishes] | None = None
-) -> WhoWaits:
+def waiting_pod_filter_from_options(
+    names: list[str] | None, *, gated: bool, ignore: list[IgnoredAsk] | None = None
+) -> WaitingPodFilter:
     """Return what the options say."""
-    return WhoWaits(frozenset(names or ()), gated, frozenset(ignore or ()))
+    return WaitingPodFilter(frozenset(names or ()), gated, frozenset(ignore or ()))
 
 
-def only_of_clusters(who: WhoWaits, *, is_cluster: bool) -> None:
+def refuse_cluster_options(who: WaitingPodFilter, *, is_cluster: bool) -> None:
     """Refuse the options where they mean nothing.
 
     Raises:

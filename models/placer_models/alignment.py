@@ -42,7 +42,7 @@ def effective_scope(
     return pod or node or AlignmentScope.POD
 
 
-def cells_for_one(amounts: Sequence[int], need: int) -> int | None:
+def fewest_cells_holding(amounts: Sequence[int], need: int) -> int | None:
     """Return the fewest cells that hold the need of one resource, or None if all do not."""
     if need <= 0:
         return 0
@@ -63,7 +63,7 @@ def restricted_width(cells: Sequence[CellAmounts], need: CellAmounts) -> int | N
     ask for something that has no width.
     """
     widths = {
-        cells_for_one([cell[i] for cell in cells], amount)
+        fewest_cells_holding([cell[i] for cell in cells], amount)
         for i, amount in enumerate(need)
         if amount > 0
     }
@@ -84,7 +84,7 @@ def fewest_cells(cells: Sequence[CellAmounts], need: CellAmounts) -> int | None:
     kinds = Counter(
         tuple(min(cell[i], need[i]) for i in asked) for cell in cells if any(cell[i] for i in asked)
     )
-    lower = max((cells_for_one([cell[i] for cell in cells], need[i]) or 1) for i in asked)
+    lower = max((fewest_cells_holding([cell[i] for cell in cells], need[i]) or 1) for i in asked)
     supply = sorted(kinds.items(), reverse=True)
     for size in range(lower, kinds.total() + 1):
         if any(_covers(total, goal) for total in _sums(supply, size, len(goal))):

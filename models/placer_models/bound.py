@@ -41,7 +41,7 @@ def bound_to(placement: PodPlacement, spec: PodSpec, node: Node) -> frozenset[in
     return frozenset() if floats else homes
 
 
-def naming_homes(running: RunningPod, node: Node) -> PodPlacement:
+def with_bound_numa_nodes(running: RunningPod, node: Node) -> PodPlacement:
     """Return a pod's place, completed by the NUMA nodes to whose pool it is bound."""
     place, spec = running.placement, running.pod.spec
     if spec.qos.owns_cpus or place.cpu_milli is not None:

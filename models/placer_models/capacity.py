@@ -22,7 +22,7 @@ OWN_WORDS = (PERCENT, MEMORY, MEMORY_PERCENT)
 """What any device may be asked for; no quantity has one of these names."""
 
 
-class Unit(StrEnum):
+class CapacityUnit(StrEnum):
     """What the amounts of a quantity are."""
 
     BYTES = "bytes"
@@ -46,7 +46,7 @@ class Quantity:
 
     name: str
     amount: int
-    unit: Unit = Unit.UNITS
+    unit: CapacityUnit = CapacityUnit.UNITS
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -59,25 +59,25 @@ class Quantity:
         return format_amount(self.amount, self.unit)
 
 
-def format_amount(amount: int, unit: Unit) -> str:
+def format_amount(amount: int, unit: CapacityUnit) -> str:
     """Write an amount exactly, in its unit: ``5Gi``, ``30%``, ``200``."""
     match unit:
-        case Unit.BYTES:
+        case CapacityUnit.BYTES:
             return format_bytes(amount)
-        case Unit.PERCENT:
+        case CapacityUnit.PERCENT:
             return f"{amount}%"
-        case Unit.UNITS:
+        case CapacityUnit.UNITS:
             return str(amount)
 
 
-def unit_written(text: str) -> Unit:
+def unit_written(text: str) -> CapacityUnit:
     """Return the unit of an amount, judged by how it is written: ``5Gi``, ``30%``, ``200``."""
     if text.endswith("%"):
-        return Unit.PERCENT
-    return Unit.BYTES if text.endswith("i") else Unit.UNITS
+        return CapacityUnit.PERCENT
+    return CapacityUnit.BYTES if text.endswith("i") else CapacityUnit.UNITS
 
 
-def parse_amount(text: str, unit: Unit | None = None) -> tuple[int, Unit]:
+def parse_amount(text: str, unit: CapacityUnit | None = None) -> tuple[int, CapacityUnit]:
     """Read an amount of a quantity, and its unit.
 
     Args:
@@ -90,14 +90,14 @@ def parse_amount(text: str, unit: Unit | None = None) -> tuple[int, Unit]:
 
     """
     written = unit_written(text)
-    if unit is not None and written not in (Unit.UNITS, unit):
+    if unit is not None and written not in (CapacityUnit.UNITS, unit):
         raise ValueError(f"got {text!r}, which is in {written}; expected {unit}, {_SUCH_AS[unit]}")
     unit = unit or written
     try:
         amount = parse_bytes(text.removesuffix("%"))
     except ValueError as error:
         raise ValueError(str(error).replace("number of bytes", f"number of {unit}")) from None
-    most = 100 if unit is Unit.PERCENT else MAX_QUANTITY
+    most = 100 if unit is CapacityUnit.PERCENT else MAX_QUANTITY
     if not amount:
         raise ValueError("got 0; expected some, or delete the line")
     if amount > most:
@@ -106,7 +106,7 @@ def parse_amount(text: str, unit: Unit | None = None) -> tuple[int, Unit]:
 
 
 _SUCH_AS = {
-    Unit.BYTES: "such as 5Gi",
-    Unit.PERCENT: "such as 30%",
-    Unit.UNITS: "a plain number such as 5 or 2k",
+    CapacityUnit.BYTES: "such as 5Gi",
+    CapacityUnit.PERCENT: "such as 30%",
+    CapacityUnit.UNITS: "a plain number such as 5 or 2k",
 }

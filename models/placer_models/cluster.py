@@ -20,9 +20,9 @@ from placer_models.policy import (
     AlignmentPolicy,
     AlignmentScope,
     BindPolicy,
+    CpuLocalityWish,
     ExclusivePolicy,
     GatherLevel,
-    Locality,
     NodeBindPolicy,
     NumaStrategy,
     PartitionPolicy,
@@ -124,7 +124,7 @@ class Node:
     hugepages: tuple[tuple[int, int, int], ...] = ()
     partitions: PartitionTable | None = None
     partition_policy: PartitionPolicy | None = None
-    locality: tuple[Locality, ...] = ()
+    locality: tuple[CpuLocalityWish, ...] = ()
     numa_strategy: NumaStrategy | None = None
     extended: tuple[tuple[str, int], ...] = ()
     offered: bool = False
@@ -312,7 +312,7 @@ class Nodes(tuple[Node, ...], TrustedParts):
         return frozenset(t for node in self for t in node.taints if not t.keeps_off)
 
     @cached_property
-    def localities(self) -> frozenset[Locality]:
+    def localities(self) -> frozenset[CpuLocalityWish]:
         """Localities that pods without a wish of their own would like on some of the nodes."""
         return frozenset(wish for node in self for wish in node.locality)
 

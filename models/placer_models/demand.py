@@ -163,7 +163,7 @@ def _priced(demand: ExpectedDemand, prices: tuple[int, ...] | None) -> ExpectedD
     return replace(demand, prices=prices)
 
 
-def demand_of(counts: Mapping[ExpectedShape, int]) -> ExpectedDemand:
+def expected_demand_from_counts(counts: Mapping[ExpectedShape, int]) -> ExpectedDemand:
     """Return the demand of so many pods of each shape."""
     shapes = sorted(counts, key=lambda shape: shape.order)
     return ExpectedDemand(tuple(shapes), tuple(counts[shape] for shape in shapes))

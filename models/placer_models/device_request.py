@@ -176,7 +176,7 @@ def without_shorthands(amounts: Mapping[str, int]) -> dict[str, int]:
     return converted
 
 
-def untranslated_request(amounts: Mapping[str, int]) -> dict[str, int]:
+def undo_request_translation(amounts: Mapping[str, int]) -> dict[str, int]:
     """Return what a scheduler translated a request to, as it may be asked for (D3).
 
     The proposal's scheduler writes compute, percent of memory and the bytes of that percent on

@@ -69,12 +69,12 @@ class DeviceShare:
         return not self.shared and (self.percent is None or self.percent >= WHOLE_PERCENT)
 
 
-def part_of(share: DeviceShare | None) -> DeviceShare | None:
+def share_unless_whole(share: DeviceShare | None) -> DeviceShare | None:
     """Return the share, or None if there is none or it leaves nothing to others."""
     return share if share is not None and share.shared else None
 
 
-class DeviceTotals(NamedTuple):
+class DeviceCapacity(NamedTuple):
     """What an empty device has.
 
     Attributes:
@@ -95,20 +95,20 @@ class DeviceTotals(NamedTuple):
         return PERCENT, MEMORY, *(quantity.name for quantity in self.capacity)
 
 
-def totals_of(device: Device | None) -> DeviceTotals:
+def device_capacity_of(device: Device | None) -> DeviceCapacity:
     """Return what an empty device has; None stands for one of which nothing is known."""
     if device is None:
-        return DeviceTotals()
+        return DeviceCapacity()
     return _totals(device.memory_bytes, device.capacity, of_all=device.type != GPU)
 
 
 @lru_cache(maxsize=4096)
-def _totals(memory_bytes: int, capacity: tuple[Quantity, ...], *, of_all: bool) -> DeviceTotals:
+def _totals(memory_bytes: int, capacity: tuple[Quantity, ...], *, of_all: bool) -> DeviceCapacity:
     """Return totals; equal totals are one object, as most devices of a cluster have the same."""
-    return DeviceTotals(memory_bytes, capacity, of_all)
+    return DeviceCapacity(memory_bytes, capacity, of_all)
 
 
-def share_room(totals: DeviceTotals) -> ShareAmounts:
+def whole_device_amounts(totals: DeviceCapacity) -> ShareAmounts:
     """Return the amounts that an empty device has for shares."""
     memory = 100 * (totals.memory_bytes or 1)
     if not totals.capacity:
@@ -116,7 +116,7 @@ def share_room(totals: DeviceTotals) -> ShareAmounts:
     return WHOLE_PERCENT, memory, *(100 * quantity.amount for quantity in totals.capacity)
 
 
-def share_taken(share: DeviceShare, totals: DeviceTotals) -> ShareAmounts | None:
+def amounts_of_share(share: DeviceShare, totals: DeviceCapacity) -> ShareAmounts | None:
     """Return exactly what the share takes of a device, or None if even an empty one is too small.
 
     A percent of any amount is a whole number of 0.01. Whole bytes would not do for accounts:
@@ -183,7 +183,7 @@ def share_fits(amounts: ShareAmounts, left: ShareAmounts) -> bool:
     return all(map(le, amounts, left))
 
 
-def with_both_memories(share: DeviceShare, total_bytes: int) -> DeviceShare:
+def with_memory_in_both_units(share: DeviceShare, total_bytes: int) -> DeviceShare:
     """Return the share with its memory both in bytes and in percent of the device (D3).
 
     The missing one is rounded down, as Koordinator does in what it writes. If the memory is

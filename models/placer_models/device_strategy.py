@@ -6,7 +6,7 @@ from enum import StrEnum
 from placer_models.device import GPU, is_mig_instance
 
 
-class DeviceStrategy(StrEnum):
+class DeviceRequestFanOut(StrEnum):
     """From how many devices of a type a pod gets what it asks of one device."""
 
     APPLY_FOR_ALL = "ApplyForAll"
@@ -16,13 +16,13 @@ class DeviceStrategy(StrEnum):
     """From one device for each group that gives it a device of the first of its joint types."""
 
 
-Strategies = tuple[tuple[str, DeviceStrategy], ...]
+Strategies = tuple[tuple[str, DeviceRequestFanOut], ...]
 """(Device type, strategy), ascending by type."""
 
 
 def strategy_fault(
     kind: str,
-    strategies: Mapping[str, DeviceStrategy],
+    strategies: Mapping[str, DeviceRequestFanOut],
     counts: Mapping[str, int],
     joint: Sequence[str],
     scoped: Collection[str],
@@ -47,7 +47,7 @@ def strategy_fault(
         )
     if kind in scoped:
         return f"{strategy} says which {kind} the pod has; leave requiredTopologyScope out"
-    if strategy is DeviceStrategy.APPLY_FOR_ALL:
+    if strategy is DeviceRequestFanOut.APPLY_FOR_ALL:
         return None
     if kind not in joint[1:]:
         return (

@@ -19,7 +19,7 @@ MAX_VALUE_BYTES = 32 << 10
 """Longest value: readers of files go line by line, and some end a line at 64 KiB."""
 
 
-def name_fault(name: str) -> str | None:
+def variable_name_fault(name: str) -> str | None:
     """Return what is wrong with the name of a variable, or None if it is right."""
     if _NAME.fullmatch(name):
         return None

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from placer_models.cluster import Node, Nodes
 from placer_models.demand import ExpectedDemand, ExpectedShape
 from placer_models.selectors import Labels
-from placer_models.splitmix import draw_below
+from placer_models.splitmix import random_below
 from placer_models.taints import Taint
 
 MICRO = 1_000
@@ -66,7 +66,7 @@ class NodeLeft(NamedTuple):
     memory_bytes: int = 0
 
 
-class NodesAlike(NamedTuple):
+class EqualLeftNodes(NamedTuple):
     """Nodes that are alike to the strategy.
 
     Attributes:
@@ -82,7 +82,7 @@ class NodesAlike(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def streams_of(demand: ExpectedDemand) -> tuple[tuple[int, ...], ...]:
+def expected_pod_streams(demand: ExpectedDemand) -> tuple[tuple[int, ...], ...]:
     """Return the streams of pods, each pod by the index of its shape.
 
     Pod ``i`` of stream ``j`` is draw ``j * length + i`` of SplitMix64 in the stream of the seed,
@@ -99,7 +99,7 @@ def streams_of(demand: ExpectedDemand) -> tuple[tuple[int, ...], ...]:
     streams = []
     for j in range(demand.streams):
         drawn = [
-            bisect_right(ends, draw_below(demand.seed, j * demand.length + i, total))
+            bisect_right(ends, random_below(demand.seed, j * demand.length + i, total))
             for i in range(demand.length)
         ]
         if j < demand.streams // 2:
@@ -108,7 +108,7 @@ def streams_of(demand: ExpectedDemand) -> tuple[tuple[int, ...], ...]:
     return tuple(streams)
 
 
-def further_copies(shape: ExpectedShape, left: NodeLeft) -> int:
+def copies_that_fit(shape: ExpectedShape, left: NodeLeft) -> int:
     """Return how many pods of the shape a node could still take, if nothing else came.
 
     GPUs count together: of two halves on two GPUs and two halves on one GPU nothing is wasted.
@@ -160,7 +160,7 @@ class NodeFills:
         self.demand = demand
         self.open = open_
         shapes = demand.shapes
-        self._streams = streams_of(demand)
+        self._streams = expected_pod_streams(demand)
         self._asks = tuple(
             (s.cpu_milli, s.memory_bytes, s.gpus, s.gpu_milli, s.size_milli) for s in shapes
         )
@@ -255,7 +255,7 @@ class NodeFills:
                     insort(gpus, had - part)
 
 
-class Outlook:
+class NodeWorths:
     """What nodes that the same shapes may come to are worth: their fill and what prices add."""
 
     def __init__(self, demand: ExpectedDemand, fills: NodeFills) -> None:
@@ -278,17 +278,19 @@ class Outlook:
         if found is None:
             if len(self._worths) >= MOST_WORTHS:
                 self._worths.clear()
-            paid = sum(price * further_copies(shape, left) for price, shape in self._priced)
+            paid = sum(price * copies_that_fit(shape, left) for price, shape in self._priced)
             found = self._worths[left] = self.fills.fill(left) + paid
         return found
 
 
-def alike_counted_together(rows: Iterable[tuple[tuple[bool, ...], NodeLeft]]) -> list[NodesAlike]:
+def alike_counted_together(
+    rows: Iterable[tuple[tuple[bool, ...], NodeLeft]],
+) -> list[EqualLeftNodes]:
     """Return the nodes with those that are alike counted together."""
-    return [NodesAlike(*row, count) for row, count in Counter(rows).items()]
+    return [EqualLeftNodes(*row, count) for row, count in Counter(rows).items()]
 
 
-def prices_of(demand: ExpectedDemand, nodes: Iterable[NodesAlike]) -> tuple[int, ...]:
+def shape_prices(demand: ExpectedDemand, nodes: Iterable[EqualLeftNodes]) -> tuple[int, ...]:
     """Return the price of each shape: what it is worth that one more pod of it has a place.
 
     The price is PRICE_WEIGHT / 1000 x size x pressure x (1 - reach), rounded half up, where pods
@@ -305,16 +307,16 @@ def prices_of(demand: ExpectedDemand, nodes: Iterable[NodesAlike]) -> tuple[int,
     idle = sum(row.nodes * sum(row.left.gpu_milli) for row in rows)
     mean = sum(n * s.size_milli for n, s in zip(demand.counts, demand.shapes, strict=True))
     places = [
-        sum(row.nodes * further_copies(shape, row.left) for row in rows if row.open[k])
+        sum(row.nodes * copies_that_fit(shape, row.left) for row in rows if row.open[k])
         for k, shape in enumerate(demand.shapes)
     ]
     return tuple(
-        price_of(shape, count * idle, mean, place, idle)
+        shape_price(shape, count * idle, mean, place, idle)
         for shape, count, place in zip(demand.shapes, demand.counts, places, strict=True)
     )
 
 
-def price_of(shape: ExpectedShape, coming: int, mean: int, places: int, idle: int) -> int:
+def shape_price(shape: ExpectedShape, coming: int, mean: int, places: int, idle: int) -> int:
     """Return the price of one shape.
 
     Args:
@@ -341,7 +343,7 @@ class LabelsLookedAt(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def looked_at(demand: ExpectedDemand) -> LabelsLookedAt:
+def node_labels_looked_at(demand: ExpectedDemand) -> LabelsLookedAt:
     """Return what the shapes of a demand look at of nodes."""
     affinities = [s.node_affinity for s in demand.shapes if s.node_affinity is not None]
     keys = {key for shape in demand.shapes for key, _ in shape.node_selector}
@@ -351,20 +353,24 @@ def looked_at(demand: ExpectedDemand) -> LabelsLookedAt:
     )
 
 
-def open_on(demand: ExpectedDemand, node: Node) -> tuple[bool, ...]:
+def shapes_admitted_by(demand: ExpectedDemand, node: Node) -> tuple[bool, ...]:
     """Return which of the demand's shapes may come to the node, by what the node is."""
     return next(_open_on_each(demand, (node,)))
 
 
-def open_on_each(demand: ExpectedDemand, nodes: Nodes) -> tuple[tuple[bool, ...], ...]:
+def shapes_admitted_by_each_node(
+    demand: ExpectedDemand, nodes: Nodes
+) -> tuple[tuple[bool, ...], ...]:
     """Return the same for each of the nodes; it is worked out once, whatever the prices are."""
     bare = demand.priced(None)
-    return nodes.remembered((open_on_each, bare), lambda: tuple(_open_on_each(bare, nodes)))
+    return nodes.remembered(
+        (shapes_admitted_by_each_node, bare), lambda: tuple(_open_on_each(bare, nodes))
+    )
 
 
 def _open_on_each(demand: ExpectedDemand, nodes: Iterable[Node]) -> Iterator[tuple[bool, ...]]:
     """Yield for each node which shapes may come; nodes that look alike to them are one question."""
-    keys, names = looked_at(demand)
+    keys, names = node_labels_looked_at(demand)
     nowhere = (False,) * len(demand.shapes)
     known: dict[tuple[str, Labels, tuple[Taint, ...]], tuple[bool, ...]] = {}
     for node in nodes:

@@ -6,24 +6,29 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from placer_models.cluster import Instance, Node
-from placer_models.demand import WHOLE_MILLI, ExpectedDemand, ExpectedShape, demand_of
+from placer_models.demand import (
+    WHOLE_MILLI,
+    ExpectedDemand,
+    ExpectedShape,
+    expected_demand_from_counts,
+)
 from placer_models.device import GPU
-from placer_models.illegal_running import as_counted
-from placer_models.legal import first_fault
+from placer_models.illegal_running import counted_as_legal
+from placer_models.legal import first_spec_fault
 from placer_models.node_affinity import NodeAffinity
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import QosClass
 from placer_models.taints import Toleration, TolerationOperator
 
 
-def shape_of(spec: PodSpec) -> ExpectedShape | None:
+def expected_shape_of(spec: PodSpec) -> ExpectedShape | None:
     """Return the shape of a pod of the spec; None if it is illegal, or asks for shares in bytes.
 
     None, too, if it has neither GPUs nor CPUs of others: BE pods take no CPU from those. A share
     counts by its larger percentage, of compute or of memory. Of a pod with variants the first one
     counts.
     """
-    if first_fault(spec) is not None:
+    if first_spec_fault(spec) is not None:
         return None
     spec = spec.resolved[0] if spec.variants else spec
     cpu_milli = 0 if spec.qos is QosClass.BE else spec.requests.cpu_milli
@@ -186,7 +191,7 @@ def learned_demand(
     if not any(shape.memory_bytes for shape in counts):
         whole = {shape.without_memory for shape in whole}
     counts.update(dict.fromkeys(whole, imagined))
-    demand = demand_of(counts)
+    demand = expected_demand_from_counts(counts)
     if known is None:
         return demand
     return replace(demand, streams=known.streams, length=known.length, seed=known.seed)
@@ -200,6 +205,6 @@ def demand_in(instance: Instance) -> ExpectedDemand:
     if instance.demand is not None:
         return instance.demand
     specs = [pod.spec for pod in pods_of(instance.gangs)]
-    specs += [as_counted(runner).pod.spec for runner in instance.running]
-    shapes = Counter(shape for spec in specs if (shape := shape_of(spec)) is not None)
+    specs += [counted_as_legal(runner).pod.spec for runner in instance.running]
+    shapes = Counter(shape for spec in specs if (shape := expected_shape_of(spec)) is not None)
     return learned_demand(shapes, len(specs), instance.nodes)

@@ -11,16 +11,16 @@ from typing import NamedTuple
 
 from placer_models.device import GPU
 from placer_models.node_strategy import (
-    NodeLoad,
     NodeStrategy,
-    in_use,
-    mean_scores,
-    new_pairs,
+    StrategyNodeLoad,
+    mean_share_scores,
+    node_in_use,
     own_scores,
+    pod_pairs_with_new,
     variance_scores,
 )
 from placer_models.pod import PodSpec
-from placer_models.policy import ExclusivePolicy, Locality, Strength
+from placer_models.policy import CpuLocalityWish, ExclusivePolicy, Strength
 from placer_models.taints import Taint, untolerated
 
 
@@ -43,7 +43,7 @@ class Tier(NamedTuple):
         return a > b if self.sense is Sense.MAXIMISE else a < b
 
 
-class Fleet(NamedTuple):
+class FactsDecidingTiers(NamedTuple):
     """Facts of an instance, beside its pods, that decide which tiers it has.
 
     Attributes:
@@ -70,7 +70,7 @@ class Fleet(NamedTuple):
     have_strategy: bool
     prefer_partitions: bool
     soft_taints: frozenset[Taint]
-    localities: frozenset[Locality]
+    localities: frozenset[CpuLocalityWish]
     exclusive_defaults: frozenset[ExclusivePolicy]
 
 
@@ -86,8 +86,8 @@ class _Told(NamedTuple):
 
     """
 
-    by_pod: Callable[[PodSpec, Fleet], bool] | None = None
-    by_fleet: Callable[[Fleet], bool] | None = None
+    by_pod: Callable[[PodSpec, FactsDecidingTiers], bool] | None = None
+    by_fleet: Callable[[FactsDecidingTiers], bool] | None = None
     strategy: NodeStrategy | None = None
     in_node: bool = True
     of_pod: bool = False
@@ -107,8 +107,8 @@ def _tier(
     unit: str,
     sense: Sense,
     *,
-    by_pod: Callable[[PodSpec, Fleet], bool] | None = None,
-    by_fleet: Callable[[Fleet], bool] | None = None,
+    by_pod: Callable[[PodSpec, FactsDecidingTiers], bool] | None = None,
+    by_fleet: Callable[[FactsDecidingTiers], bool] | None = None,
     strategy: NodeStrategy | None = None,
     in_node: bool = True,
     of_pod: bool = False,
@@ -119,31 +119,31 @@ def _tier(
     return tier
 
 
-def _exclusive(spec: PodSpec, fleet: Fleet) -> Collection[ExclusivePolicy]:
+def _exclusive(spec: PodSpec, fleet: FactsDecidingTiers) -> Collection[ExclusivePolicy]:
     """Return the exclusive policies that a pod prefers, on some node by default."""
     if not spec.qos.owns_cpus or spec.exclusive_required:
         return ()
     return fleet.exclusive_defaults if spec.exclusive is None else {spec.exclusive}
 
 
-def _would_stay_within(locality: Locality) -> Callable[[PodSpec, Fleet], bool]:
+def _would_stay_within(locality: CpuLocalityWish) -> Callable[[PodSpec, FactsDecidingTiers], bool]:
     """Return whether a pod with CPUs of its own, or a node, would like it to stay within such."""
     return lambda spec, fleet: (
         spec.qos.owns_cpus and locality in (spec.locality or fleet.localities)
     )
 
 
-def _minds_nodes(spec: PodSpec, fleet: Fleet) -> bool:
+def _minds_nodes(spec: PodSpec, fleet: FactsDecidingTiers) -> bool:
     """Return whether the pod would like something of its node, or not to meet some taints."""
     wished = spec.node_affinity is not None and bool(spec.node_affinity.preferred)
     return wished or any(untolerated(fleet.soft_taints, spec.tolerations, keep_off=False))
 
 
-def _would_like_to_be_joint(spec: PodSpec, _: Fleet) -> bool:
+def _would_like_to_be_joint(spec: PodSpec, _: FactsDecidingTiers) -> bool:
     return spec.joint is not None and spec.joint.strength is Strength.PREFERRED
 
 
-def _chooses_devices(spec: PodSpec, _: Fleet) -> bool:
+def _chooses_devices(spec: PodSpec, _: FactsDecidingTiers) -> bool:
     """Return whether the pod minds how much others use the devices that it has shares of."""
     return spec.device_choice is not None and any(d.share for d in spec.requests.devices)
 
@@ -240,7 +240,7 @@ PACKAGES = _tier(
     "packages",
     "packages beyond the fewest",
     Sense.MINIMISE,
-    by_pod=_would_stay_within(Locality.PACKAGE),
+    by_pod=_would_stay_within(CpuLocalityWish.PACKAGE),
     of_pod=True,
 )
 """Over pods that would like to stay within packages: packages beyond the fewest."""
@@ -263,7 +263,7 @@ CACHES = _tier(
     "caches",
     "caches beyond the fewest",
     Sense.MINIMISE,
-    by_pod=_would_stay_within(Locality.LLC),
+    by_pod=_would_stay_within(CpuLocalityWish.LLC),
     of_pod=True,
 )
 """Over pods that would like to stay within last-level caches: caches beyond the fewest."""
@@ -402,29 +402,29 @@ def _after_placed(asked: tuple[Tier, ...]) -> tuple[Tier, ...]:
 
 
 @lru_cache(maxsize=256)
-def tiers_asked_by_fleet(fleet: Fleet) -> tuple[Tier, ...]:
+def tiers_asked_by_fleet(fleet: FactsDecidingTiers) -> tuple[Tier, ...]:
     """Return the tiers that a fleet asks for, whatever the pods."""
     by_facts = [t for t, told in _TOLD.items() if told.by_fleet and told.by_fleet(fleet)]
     return (*by_facts, *TIERS_OF[fleet.strategy])
 
 
 @lru_cache(maxsize=1024)
-def asked_by_pod(spec: PodSpec, fleet: Fleet) -> tuple[Tier, ...]:
+def tiers_asked_by_pod(spec: PodSpec, fleet: FactsDecidingTiers) -> tuple[Tier, ...]:
     """Return the tiers that a pod asks for, given the fleet."""
     return tuple(tier for tier, told in _TOLD.items() if told.by_pod and told.by_pod(spec, fleet))
 
 
-def strategy_of(tiers: Sequence[Tier]) -> NodeStrategy | None:
+def strategy_of_last_tier(tiers: Sequence[Tier]) -> NodeStrategy | None:
     """Return the strategy that the last tier belongs to, or None if it belongs to none."""
     return next((s for s, own in TIERS_OF.items() if tiers[-1:] and tiers[-1] in own), None)
 
 
-def before_links(tiers: Sequence[Tier]) -> int:
+def number_of_tiers_before_links(tiers: Sequence[Tier]) -> int:
     """Return how many of an instance's tiers come before those that look at links."""
     return tiers.index(POD_PAIR_MINIMUM)
 
 
-def before_locality(tiers: Sequence[Tier]) -> int:
+def number_of_tiers_before_locality(tiers: Sequence[Tier]) -> int:
     """Return how many of an instance's tiers come before those of ``DEFAULT_LOCALITY``."""
     return next((i for i, tier in enumerate(tiers) if tier in DEFAULT_LOCALITY), len(tiers))
 
@@ -438,12 +438,12 @@ TIERS_OF: Mapping[NodeStrategy, tuple[Tier, ...]] = {
 }
 """The tiers of each strategy; they come last, and an instance has those of one strategy."""
 
-WORTH: Mapping[Tier, Callable[[NodeLoad], int]] = {
-    PACK_NODES: in_use,
+WORTH: Mapping[Tier, Callable[[StrategyNodeLoad], int]] = {
+    PACK_NODES: node_in_use,
     PACK_USED: own_scores,
-    SPREAD_PAIRS: new_pairs,
+    SPREAD_PAIRS: pod_pairs_with_new,
     SPREAD_USED: own_scores,
-    LEAST_REQUESTED: mean_scores,
+    LEAST_REQUESTED: mean_share_scores,
     MOST_BALANCED: variance_scores,
 }
 """What a node counts in each tier that looks at who is on it; the tier's value is the sum."""

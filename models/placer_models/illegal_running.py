@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from placer_models.cluster import Instance, RunningPod
-from placer_models.legal import first_fault
+from placer_models.legal import first_spec_fault
 from placer_models.legal_shares import share_faults
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import Container, ContainerRole, DeviceRequest, PodSpec, Resources
@@ -27,18 +27,18 @@ def illegality(runner: RunningPod) -> str:
     """Return what is illegal about a running pod, in one line; empty if nothing is."""
     if runner.illegal:
         return runner.illegal
-    fault = first_fault(runner.pod.spec)
+    fault = first_spec_fault(runner.pod.spec)
     return f"{fault.path}: {fault.message}" if fault else ""
 
 
-def with_counted(instance: Instance) -> Instance:
+def with_running_as_counted(instance: Instance) -> Instance:
     """Return the instance with its running pods as they are counted; mostly it is the same."""
     if not any(map(_is_illegal, instance.running)):
         return instance
-    return replace(instance, running=tuple(map(as_counted, instance.running)))
+    return replace(instance, running=tuple(map(counted_as_legal, instance.running)))
 
 
-def as_counted(runner: RunningPod) -> RunningPod:
+def counted_as_legal(runner: RunningPod) -> RunningPod:
     """Return a running pod as it is counted: a legal one as it is, an illegal one as a legal one.
 
     * It owns the CPUs that its place names, if it is LSE or LSR. If none are named it counts as an
@@ -87,7 +87,7 @@ def as_counted(runner: RunningPod) -> RunningPod:
 
 
 def _is_illegal(runner: RunningPod) -> bool:
-    return bool(runner.illegal) or first_fault(runner.pod.spec) is not None
+    return bool(runner.illegal) or first_spec_fault(runner.pod.spec) is not None
 
 
 def _stands_in(runner: RunningPod) -> bool:

@@ -84,17 +84,17 @@ def changed_indices(old: PersistentTuple[T], new: PersistentTuple[T]) -> list[in
     """Return, ascending, where two sequences of equal length hold different objects."""
     return [
         number * PIECE + at
-        for number in differing(old.pieces, new.pieces)
-        for at in differing(old.pieces[number], new.pieces[number])
+        for number in differing_indices(old.pieces, new.pieces)
+        for at in differing_indices(old.pieces[number], new.pieces[number])
     ]
 
 
-def differing(old: tuple[object, ...], new: tuple[object, ...]) -> Iterator[int]:
+def differing_indices(old: tuple[object, ...], new: tuple[object, ...]) -> Iterator[int]:
     """Yield the indices at which two tuples differ in identity, up to the end of the shorter."""
     return compress(count(), map(is_not, old, new))
 
 
-class ChunkedReduce(Generic[T, V]):
+class IncrementalAggregate(Generic[T, V]):
     """A value worked out from all entries of a sequence, anew only for pieces that changed.
 
     The values of the pieces are joined again only if one of them has changed.
@@ -120,7 +120,7 @@ class ChunkedReduce(Generic[T, V]):
         """Return the value of the sequence."""
         pieces = entries.pieces
         values = self._values[: len(pieces)]
-        for number in differing(self._pieces, pieces):
+        for number in differing_indices(self._pieces, pieces):
             values[number] = self._value_of(pieces[number])
         values += map(self._value_of, pieces[len(values) :])
         if self._whole is None or values != self._values:

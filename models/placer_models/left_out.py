@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from placer_models.placement import NamespacedName
 from placer_models.pod import Gang, GangGroup, Pod
-from placer_models.reasons import Illegal, IllegalGang, IllegalMembers, Reason
+from placer_models.reasons import Illegal, IllegalGangInGroup, IllegalMembers, Reason
 from placer_models.typed import check_types
 
 IllegalPods = Mapping[NamespacedName, Illegal]
@@ -59,10 +59,10 @@ def without_illegal_pods(
         return LegalGangs(gangs, groups)
     kept = {gang.key: tuple(p for p in gang.pods if p.key not in illegal) for gang in gangs}
     short = {gang.key for gang in gangs if len(kept[gang.key]) < gang.minimum}
-    broken: dict[NamespacedName, IllegalGang] = {}
+    broken: dict[NamespacedName, IllegalGangInGroup] = {}
     for group in groups:
         for _, name in [key for key in group.gangs if key in short][:1]:
-            broken |= {key: IllegalGang(group.name, name) for key in group.gangs}
+            broken |= {key: IllegalGangInGroup(group.name, name) for key in group.gangs}
     left: list[Gang] = []
     left_out: list[LeftOut] = []
     for gang in gangs:

@@ -14,12 +14,12 @@ from placer_models.legal_shares import (
     FaultPath,
     SharedQuantityUnits,
     share_faults,
-    shared_quantity_units_of,
+    units_of_shared_quantities,
     unsupported_share_faults,
 )
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec, Resources
 from placer_models.policy import BindPolicy, ExclusivePolicy
-from placer_models.quantity import format_cpus
+from placer_models.quantity import cpu_amount_in_words
 from placer_models.reasons import Illegal
 from placer_models.topology import ARM
 
@@ -70,7 +70,7 @@ class IllegalPodError(ValueError):
         return type(self), (self.pod, self.fault)
 
 
-def check_pods(pods: Iterable[Pod], nodes: Iterable[Node]) -> None:
+def check_pods_legal(pods: Iterable[Pod], nodes: Iterable[Node]) -> None:
     """Check that pods may ask for what they ask for; pods that share a spec are checked once.
 
     Args:
@@ -103,11 +103,11 @@ def _faults(pods: Iterable[Pod], nodes: Iterable[Node]) -> Iterator[tuple[Pod, S
     for pod in pods:
         spec = pod.spec
         if id(spec) not in known:
-            fault = first_fault(spec)
+            fault = first_spec_fault(spec)
             for one in spec.each if fault is None else ():
                 if _asks_for_amounts(one):
                     shared_units = (
-                        shared_quantity_units_of(nodes) if shared_units is None else shared_units
+                        units_of_shared_quantities(nodes) if shared_units is None else shared_units
                     )
                     fault = fault or next(_not_offered(one, shared_units), None)
             known[id(spec)] = fault
@@ -115,7 +115,7 @@ def _faults(pods: Iterable[Pod], nodes: Iterable[Node]) -> Iterator[tuple[Pod, S
             yield pod, fault
 
 
-def first_fault(spec: PodSpec) -> SpecFault | None:
+def first_spec_fault(spec: PodSpec) -> SpecFault | None:
     """Return the first thing that no pod may ask for, or None if the pod may ask for all of it.
 
     It is kept with the spec, as what the spec asks for is.
@@ -280,12 +280,13 @@ def _cpu_limit(spec: PodSpec, container: Container, limit: int, index: int) -> I
             yield SpecFault(
                 at,
                 limit,
-                f"got {format_cpus(limit)}; the CPU limit of {spec.qos} pods equals the request, "
+                f"got {cpu_amount_in_words(limit)}; the CPU limit of {spec.qos} pods equals "
+                "the request, "
                 f"{milli // 1000} (rule cpu-count)",
             )
     elif limit < milli:
         yield SpecFault(
-            at, limit, f"got {format_cpus(limit)}; expected at least the request, {milli} m"
+            at, limit, f"got {cpu_amount_in_words(limit)}; expected at least the request, {milli} m"
         )
 
 
@@ -297,7 +298,7 @@ def _owned_cpus(spec: PodSpec) -> Iterator[SpecFault]:
             yield SpecFault(
                 ("containers", i, "requests", "cpu_milli"),
                 milli,
-                f"got {format_cpus(milli)}; {spec.qos} pods ask for a whole number of CPUs "
+                f"got {cpu_amount_in_words(milli)}; {spec.qos} pods ask for a whole number of CPUs "
                 "(rule cpu-count)",
             )
     if all(container.requests.cpu_milli == 0 for container in spec.containers):

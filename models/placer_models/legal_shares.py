@@ -2,7 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from placer_models.capacity import MAX_QUANTITY, MEMORY, PERCENT, Quantity, Unit, format_amount
+from placer_models.capacity import (
+    MAX_QUANTITY,
+    MEMORY,
+    PERCENT,
+    CapacityUnit,
+    Quantity,
+    format_amount,
+)
 from placer_models.cluster import Machine, Node
 from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.device_share import WHOLE_PERCENT, DeviceShare
@@ -10,7 +17,7 @@ from placer_models.device_share import WHOLE_PERCENT, DeviceShare
 FaultPath = tuple[str | int, ...]
 """Path to a value from the spec: names of attributes and indices."""
 
-SharedQuantityUnits = Mapping[str, Mapping[str, Unit]]
+SharedQuantityUnits = Mapping[str, Mapping[str, CapacityUnit]]
 """Device type -> name of each quantity that some device of it shares -> its unit."""
 
 
@@ -70,7 +77,7 @@ def _capacity_faults(capacity: Sequence[Quantity]) -> Iterator[tuple[FaultPath, 
     if names != sorted(set(names)):
         yield ("capacity",), tuple(names), "expected each quantity once, ascending by name"
     for i, quantity in enumerate(capacity):
-        most = WHOLE_PERCENT if quantity.unit is Unit.PERCENT else MAX_QUANTITY
+        most = WHOLE_PERCENT if quantity.unit is CapacityUnit.PERCENT else MAX_QUANTITY
         if not 1 <= quantity.amount <= most:
             yield (
                 ("capacity", i),
@@ -80,20 +87,20 @@ def _capacity_faults(capacity: Sequence[Quantity]) -> Iterator[tuple[FaultPath, 
             )
 
 
-def shared_quantity_units_of(nodes: Iterable[Node]) -> SharedQuantityUnits:
+def units_of_shared_quantities(nodes: Iterable[Node]) -> SharedQuantityUnits:
     """Return what the devices of nodes share; the first device with a quantity sets its unit."""
-    shared_units: dict[str, dict[str, Unit]] = {}
+    shared_units: dict[str, dict[str, CapacityUnit]] = {}
     for node in {(id(node.machine), node.mig): node for node in nodes}.values():
         for device in node.devices:
             shared = shared_units.setdefault(device.type, {})
             if device.memory_bytes:
-                shared.setdefault(MEMORY, Unit.BYTES)
+                shared.setdefault(MEMORY, CapacityUnit.BYTES)
             for quantity in device.capacity:
                 shared.setdefault(quantity.name, quantity.unit)
     return shared_units
 
 
-def clashing_unit(
+def quantity_unit_mismatch(
     machine: Machine, shared_units: SharedQuantityUnits
 ) -> tuple[Device, Quantity] | None:
     """Return the first quantity of a machine whose unit differs from the others', or None."""

@@ -114,13 +114,13 @@ def covered_slices(modes: Modes, device_type: str, minor: int) -> tuple[int, ...
     )
 
 
-def profile_types() -> frozenset[str]:
+def mig_device_types() -> frozenset[str]:
     """Return the device types of all profiles."""
     return frozenset(profile.type for table in TABLES.values() for profile in table)
 
 
 @cache
-def slices_of(device_type: str) -> int:
+def mig_instance_memory_slices(device_type: str) -> int:
     """Return the most memory slices that an instance of the type has in any table, or 1."""
     sizes = (p.slices for table in TABLES.values() for p in table if p.type == device_type)
     return max(sizes, default=1)

@@ -14,7 +14,7 @@ from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
-class Misplaced:
+class MisfitGroup:
     """Running pods in breach of a rule, which either all leave or all stay as they are.
 
     Attributes:
@@ -41,7 +41,7 @@ class Movable:
     """
 
     fitting: frozenset[NamespacedName] = frozenset()
-    misplaced: tuple[Misplaced, ...] = ()
+    misplaced: tuple[MisfitGroup, ...] = ()
 
 
 def may_move(running: RunningPod, node: Node) -> bool:

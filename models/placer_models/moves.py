@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, S
 from dataclasses import replace
 from typing import Protocol
 
-from placer_models.bound import bound_to, naming_homes, pool_on_numa_nodes
+from placer_models.bound import bound_to, pool_on_numa_nodes, with_bound_numa_nodes
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.cpuset import CpuSet
-from placer_models.movable import Misplaced, Movable, may_move
-from placer_models.placement import Move, NamespacedName, Placement, PodPlacement, title_of
+from placer_models.movable import MisfitGroup, Movable, may_move
+from placer_models.placement import Move, NamespacedName, Placement, PodPlacement, pod_or_gang_title
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import QosClass
 from placer_models.reach import any_reaches_beyond
@@ -116,7 +116,7 @@ def with_movable_pods(
         and (place := place_of.get(running.pod.key)) is not None
         and not is_where_it_was(
             place,
-            naming_homes(running, nodes[running.placement.node]),
+            with_bound_numa_nodes(running, nodes[running.placement.node]),
             owns_cpus=running.pod.spec.qos.owns_cpus,
         )
     }
@@ -126,7 +126,7 @@ def with_movable_pods(
 
 
 def movable_instance(
-    instance: Instance, movable: Movable, leaving: Collection[Misplaced] = ()
+    instance: Instance, movable: Movable, leaving: Collection[MisfitGroup] = ()
 ) -> Instance:
     """Return the question in which fitting pods, and the misplaced pods leaving, want a place."""
     if movable == Movable():
@@ -183,23 +183,23 @@ def _subjects(group: Collection[RunningPod]) -> Iterator[str]:
     for one in group:
         yield from (one.pod.title, one.placement.node)
         if one.placement.gang is not None:
-            yield title_of(one.pod.namespace, one.placement.gang)
+            yield pod_or_gang_title(one.pod.namespace, one.placement.gang)
 
 
-def _misplaced(group: frozenset[NamespacedName], asked: Instance, blamed: Blamed) -> Misplaced:
+def _misplaced(group: frozenset[NamespacedName], asked: Instance, blamed: Blamed) -> MisfitGroup:
     """Return the rules that pods break if they alone come anew to where they are."""
     faults = _faults_at_home(asked, blamed)
-    gangs = {title_of(*gang.key) for gang in asked.gangs}
+    gangs = {pod_or_gang_title(*gang.key) for gang in asked.gangs}
     broken: dict[tuple[NamespacedName, str], None] = {}
     leaving = set(group) if len(group) == 1 else set[NamespacedName]()
     for home in asked.homes:
         for fault in faults:
-            own = fault.subject in (title_of(*home.key), home.node)
+            own = fault.subject in (pod_or_gang_title(*home.key), home.node)
             if own or fault.subject in gangs:
                 broken[home.key, fault.rule] = None
             if own:
                 leaving.add(home.key)
-    return Misplaced(group, tuple(broken), frozenset(leaving))
+    return MisfitGroup(group, tuple(broken), frozenset(leaving))
 
 
 def complete_with_current(instance: Instance, placement: Placement) -> Placement:
@@ -280,7 +280,7 @@ def with_homes(
     nodes = {node.name: node for node in instance.nodes}
     in_use = {running.placement.node for running in instance.running}
     asked = [
-        replace(running, placement=naming_homes(running, nodes[running.placement.node]))
+        replace(running, placement=with_bound_numa_nodes(running, nodes[running.placement.node]))
         for running in instance.running
         if running.pod.key in movable
     ]
@@ -348,7 +348,7 @@ def is_where_it_was(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool)
     return held == had and homes == were
 
 
-def homes_left(instance: Instance, placement: Placement) -> tuple[PodPlacement, ...]:
+def vacated_homes(instance: Instance, placement: Placement) -> tuple[PodPlacement, ...]:
     """Return the homes of the pods that are placed elsewhere, in the instance's order.
 
     A pod that cannot stay at home, as the question says, counts wherever it is placed.
@@ -379,10 +379,10 @@ def moves_of(
     )
 
 
-def without_stayers(instance: Instance, placement: Placement) -> Placement:
+def placement_without_stayers(instance: Instance, placement: Placement) -> Placement:
     """Return the placement as an answer gives it: pods that stay are not repeated."""
     if not instance.homes:
         return placement
-    gone = {home.key for home in homes_left(instance, placement)}
+    gone = {home.key for home in vacated_homes(instance, placement)}
     staying = {home.key for home in instance.homes} - gone
     return Placement(tuple(place for place in placement.pods if place.key not in staying))

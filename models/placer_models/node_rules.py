@@ -91,7 +91,7 @@ NODE_RULES = {
 """Name -> rule, in the order in which reasons are given."""
 
 
-def node_admits(node: Node, spec: PodSpec) -> bool:
+def node_rules_allow(node: Node, spec: PodSpec) -> bool:
     """Return whether new pods of the spec may go to the node at all."""
     return all(rule.kept(spec, node) for rule in NODE_RULES.values())
 

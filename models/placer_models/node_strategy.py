@@ -44,7 +44,7 @@ FIRST_WEIGHT = 1_000 * MILLION
 """Weight in `strategy_cost` of what a strategy counts first: more than any score weighs."""
 
 
-class LoadAsk(NamedTuple):
+class AskByResourceClass(NamedTuple):
     """What a pod asks of a node, class by class.
 
     Attributes:
@@ -58,7 +58,7 @@ class LoadAsk(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class NodeLoad:
+class StrategyNodeLoad:
     """Who is on a node, as strategies see it.
 
     Attributes:
@@ -74,33 +74,35 @@ class NodeLoad:
     running: int
     used: tuple[int, ...]
     total: tuple[int, ...]
-    new: tuple[tuple[LoadAsk, int], ...] = ()
+    new: tuple[tuple[AskByResourceClass, int], ...] = ()
 
     @property
     def newcomers(self) -> int:
         """How many pods of the batch are there."""
         return sum(count for _, count in self.new)
 
-    def with_pod(self, ask: LoadAsk) -> "NodeLoad":
+    def with_pod(self, ask: AskByResourceClass) -> "StrategyNodeLoad":
         """Return the load with one more pod."""
         counts = dict(self.new)
         counts[ask] = counts.get(ask, 0) + 1
         return replace(self, new=tuple(sorted(counts.items())))
 
 
-def own_score(load: NodeLoad, ask: LoadAsk) -> int:
+def mean_share_alone(load: StrategyNodeLoad, ask: AskByResourceClass) -> int:
     """Return the mean share of the classes asked for, if the pod came alone (B12)."""
     amounts = [load.used[c] + ask.amounts[c] for c in ask.classes]
     return _mean(amounts, [load.total[c] for c in ask.classes])
 
 
-def score_added_by_one_more(load: NodeLoad, ask: LoadAsk, other: LoadAsk) -> int:
+def score_added_by_one_more(
+    load: StrategyNodeLoad, ask: AskByResourceClass, other: AskByResourceClass
+) -> int:
     """Return by how much another pod of the batch on its node raises a pod's mean share."""
     amounts = [other.amounts[c] for c in ask.classes]
     return _mean(amounts, [load.total[c] for c in ask.classes])
 
 
-def variance_score(load: NodeLoad, ask: LoadAsk) -> int:
+def variance_score(load: StrategyNodeLoad, ask: AskByResourceClass) -> int:
     """Return the variance of the shares of the classes asked for, after the batch (B13)."""
     count = len(ask.classes)
     if count < 2:
@@ -124,23 +126,23 @@ def _mean(amounts: list[int], totals: list[int]) -> int:
     return MILLION * shares // (len(amounts) * whole)
 
 
-def in_use(load: NodeLoad) -> int:
+def node_in_use(load: StrategyNodeLoad) -> int:
     """Return 1 where any pod is, 0 elsewhere."""
     return int(load.running > 0 or bool(load.new))
 
 
-def new_pairs(load: NodeLoad) -> int:
+def pod_pairs_with_new(load: StrategyNodeLoad) -> int:
     """Return how many pairs of pods on the node have at least one new pod."""
     new = load.newcomers
     return new * (new - 1) // 2 + new * load.running
 
 
-def own_scores(load: NodeLoad) -> int:
+def own_scores(load: StrategyNodeLoad) -> int:
     """Return the sum of the scores that the new pods would have if each came alone."""
-    return sum(count * own_score(load, ask) for ask, count in load.new)
+    return sum(count * mean_share_alone(load, ask) for ask, count in load.new)
 
 
-def mean_scores(load: NodeLoad) -> int:
+def mean_share_scores(load: StrategyNodeLoad) -> int:
     """Return the sum of the mean shares of the new pods, with all of them there."""
     beside = sum(
         count * (others - (other == ask)) * score_added_by_one_more(load, ask, other)
@@ -150,12 +152,12 @@ def mean_scores(load: NodeLoad) -> int:
     return own_scores(load) + beside
 
 
-def variance_scores(load: NodeLoad) -> int:
+def variance_scores(load: StrategyNodeLoad) -> int:
     """Return the sum over the new pods of the variance of their shares."""
     return sum(count * variance_score(load, ask) for ask, count in load.new)
 
 
-def strategy_cost(load: NodeLoad, ask: LoadAsk) -> int:
+def strategy_cost(load: StrategyNodeLoad, ask: AskByResourceClass) -> int:
     """Return what one more pod costs on the node, never below 0; the greedy path chooses by it.
 
     Under ``most-balanced`` it is only the pod's own variance, because others may gain by it.
@@ -163,12 +165,14 @@ def strategy_cost(load: NodeLoad, ask: LoadAsk) -> int:
     after = load.with_pod(ask)
     match load.strategy:
         case NodeStrategy.PACK:
-            fuller = max(0, MILLION - own_score(load, ask))
-            return FIRST_WEIGHT * (in_use(after) - in_use(load)) + fuller
+            fuller = max(0, MILLION - mean_share_alone(load, ask))
+            return FIRST_WEIGHT * (node_in_use(after) - node_in_use(load)) + fuller
         case NodeStrategy.SPREAD:
-            return FIRST_WEIGHT * (new_pairs(after) - new_pairs(load)) + own_score(load, ask)
+            return FIRST_WEIGHT * (
+                pod_pairs_with_new(after) - pod_pairs_with_new(load)
+            ) + mean_share_alone(load, ask)
         case NodeStrategy.LEAST_REQUESTED:
-            return mean_scores(after) - mean_scores(load)
+            return mean_share_scores(after) - mean_share_scores(load)
         case NodeStrategy.MOST_BALANCED:
             return variance_score(after, ask)
         case NodeStrategy.USABLE | NodeStrategy.EXPECTED:

@@ -1,11 +1,11 @@
 """Optional tiers: tiers that an instance has only if something in it asks for them."""
 
 from placer_models.cluster import Instance, Nodes
-from placer_models.goals import Fleet, Tier, asked_by_pod, tiers_asked_by_fleet
+from placer_models.goals import FactsDecidingTiers, Tier, tiers_asked_by_fleet, tiers_asked_by_pod
 from placer_models.pod import pods_of
 
 
-def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
+def tiers_asked_by_instance(instance: Instance) -> tuple[Tier, ...]:
     """Return the tiers that something in the instance asks for, beyond those of every instance.
 
     They include the tiers of its strategy, and those that running pods in breach of a rule, which
@@ -18,16 +18,16 @@ def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
     asked = dict.fromkeys(tiers_asked_by_fleet(fleet))
     for spec in specs:
         for each in spec.each:
-            asked.update(dict.fromkeys(asked_by_pod(each, fleet)))
+            asked.update(dict.fromkeys(tiers_asked_by_pod(each, fleet)))
     return tuple(asked)
 
 
-def _fleet_of(instance: Instance) -> Fleet:
+def _fleet_of(instance: Instance) -> FactsDecidingTiers:
     nodes = Nodes.of(instance.nodes)
     named = {(r.pod.namespace, r.placement.gang) for r in instance.could_leave}
     levels = [gang.levels for gang in instance.gangs]
     levels += [gang.levels for gang in instance.running_gangs if gang.key in named]
-    return Fleet(
+    return FactsDecidingTiers(
         instance.strategy,
         bool(nodes.offer),
         bool(instance.move_budget),

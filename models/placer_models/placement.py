@@ -20,12 +20,12 @@ _MOST_COMPARED = 80
 """So many characters of a name that somebody typed are compared; comparing takes their square."""
 
 
-def title_of(namespace: str, name: str) -> str:
+def pod_or_gang_title(namespace: str, name: str) -> str:
     """Return the name of a pod or a gang for people: the namespace ``default`` is left out."""
     return name if namespace == "default" else f"{namespace}/{name}"
 
 
-def near_title(key: NamespacedName, known: Iterable[NamespacedName]) -> str:
+def did_you_mean_pod(key: NamespacedName, known: Iterable[NamespacedName]) -> str:
     """Return ``; did you mean 'shop/web-0'?`` for the nearest of the known names, or nothing.
 
     The same name in another namespace is nearest; then come like names of the same namespace, and
@@ -35,12 +35,12 @@ def near_title(key: NamespacedName, known: Iterable[NamespacedName]) -> str:
     keys = sorted(set(known), key=lambda one: (one[0] != namespace, one))
     for one in keys:
         if one[1] == name:
-            return f"; did you mean '{title_of(*one)}'?"
+            return f"; did you mean '{pod_or_gang_title(*one)}'?"
     for some in (
         [one for one in keys if one[0] == namespace],
         [one for one in keys if one[0] != namespace],
     ):
-        titles = {one[1]: title_of(*one) for one in reversed(some)}
+        titles = {one[1]: pod_or_gang_title(*one) for one in reversed(some)}
         if near := get_close_matches(name[:_MOST_COMPARED], titles, n=1):
             return f"; did you mean '{titles[near[0]]}'?"
     return ""
@@ -279,7 +279,7 @@ class RejectedPlace:
     @property
     def text(self) -> str:
         """What happened, in one sentence for people."""
-        title = title_of(self.namespace, self.name)
+        title = pod_or_gang_title(self.namespace, self.name)
         return (
             f"the judge rejected the place of pod {title!r} on node {self.node!r} ({self.why}): "
             "this is a defect of placer, please report it"

@@ -18,12 +18,12 @@ from placer_models.policy import (
     AlignmentPolicy,
     AlignmentScope,
     BindPolicy,
+    CpuLocalityWish,
     DeviceChoice,
     DeviceScope,
     ExclusivePolicy,
     GatherLevel,
     JointScope,
-    Locality,
     QosClass,
     Strength,
 )
@@ -210,7 +210,7 @@ class PodSpec(CachedHash):
     labels: tuple[tuple[str, str], ...] = ()
     affinity: tuple[AffinityTerm, ...] = ()
     scopes: tuple[tuple[str, DeviceScope], ...] = ()
-    locality: tuple[Locality, ...] = ()
+    locality: tuple[CpuLocalityWish, ...] = ()
     exclusive: ExclusivePolicy | None = None
     exclusive_strength: Strength = Strength.PREFERRED
     scope: AlignmentScope | None = None

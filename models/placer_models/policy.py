@@ -62,7 +62,7 @@ class NumaStrategy(StrEnum):
     """A pod that needs several NUMA nodes gets equally many CPUs from each."""
 
 
-class Locality(StrEnum):
+class CpuLocalityWish(StrEnum):
     """What the CPUs that a pod owns would like to stay within."""
 
     PACKAGE = "Package"

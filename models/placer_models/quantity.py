@@ -55,7 +55,7 @@ def parse_milli(amount: str | float) -> int:
     return _whole(amount, 1000, "thousandths")
 
 
-def round_up(amount: str | float, per_one: int = 1) -> int:
+def parse_amount_rounding_up(amount: str | float, per_one: int = 1) -> int:
     """Read an amount as Kubernetes does, which rounds fractions of its unit up.
 
     Args:
@@ -78,7 +78,7 @@ def format_bytes(size: int) -> str:
     return str(size)
 
 
-def format_cpus(milli: int) -> str:
+def cpu_amount_in_words(milli: int) -> str:
     """Return thousandths of a CPU in words: ``1 CPU``, ``1.5 CPUs``."""
     return "1 CPU" if milli == 1000 else f"{milli / 1000:g} CPUs"
 

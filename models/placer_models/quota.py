@@ -9,8 +9,8 @@ A number alone does not say how many devices there are (0 stands for any count o
 so ``bits`` and the count are kept beside it. The plain expression would silently give an answer
 for values that do not fit and for devices that do not exist; here both are refused (B6, B7).
 
-`EncodedClass` is what is stored and sent. `pack` returns the form for fast comparison: words
-of 64 bits, with no field across two of them.
+`EncodedQuotas` is what is stored and sent. `pack_quotas_into_words` returns the form for fast
+comparison: words of 64 bits, with no field across two of them.
 """
 
 import re
@@ -30,7 +30,7 @@ class QuotaError(ValueError):
     """A quota, a device number or an encoded number is not legal; the message says what is."""
 
 
-def width_of(largest: int) -> int:
+def bits_per_quota(largest: int) -> int:
     """Return the bits that one field needs for quotas up to the largest (B3).
 
     Raises:
@@ -42,7 +42,7 @@ def width_of(largest: int) -> int:
     return max(1, largest.bit_length())
 
 
-def encode(quotas: Sequence[int], bits: int) -> int:
+def encode_device_quotas(quotas: Sequence[int], bits: int) -> int:
     """Return the quotas of devices 1, 2, ... as one number (B2).
 
     Raises:
@@ -61,7 +61,7 @@ def encode(quotas: Sequence[int], bits: int) -> int:
     return number
 
 
-def decode(number: int, bits: int, device: int, devices: int) -> int:
+def decode_device_quota(number: int, bits: int, device: int, devices: int) -> int:
     """Return the quota of one device, numbered from 1 (B4).
 
     Raises:
@@ -75,7 +75,7 @@ def decode(number: int, bits: int, device: int, devices: int) -> int:
     return number >> (device - 1) * bits & (1 << bits) - 1
 
 
-def decode_all(number: int, bits: int, devices: int) -> tuple[int, ...]:
+def decode_quotas(number: int, bits: int, devices: int) -> tuple[int, ...]:
     """Return the quotas of all devices, device 1 first (B5).
 
     Raises:
@@ -88,14 +88,14 @@ def decode_all(number: int, bits: int, devices: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class EncodedClass:
+class EncodedQuotas:
     """The quotas of one class of resources of one node, as they are stored and sent.
 
     A class of one dimension (a count, such as the addresses of a pool) is a single device whose
     quota is the count.
 
     Attributes:
-        number: As `encode` returns it.
+        number: As `encode_device_quotas` returns it.
         bits: Bits of each field: enough for the largest quota that any node has in total.
         devices: How many fields there are.
 
@@ -112,19 +112,19 @@ class EncodedClass:
         _check_number(self.number, self.bits, self.devices)
 
     @classmethod
-    def of(cls, quotas: Sequence[int], bits: int) -> "EncodedClass":
+    def of(cls, quotas: Sequence[int], bits: int) -> "EncodedQuotas":
         """Encode quotas.
 
         Raises:
             QuotaError: A quota does not fit (B6).
 
         """
-        return cls(encode(quotas, bits), bits, len(quotas))
+        return cls(encode_device_quotas(quotas, bits), bits, len(quotas))
 
     @property
     def quotas(self) -> tuple[int, ...]:
         """The quotas, device 1 first."""
-        return decode_all(self.number, self.bits, self.devices)
+        return decode_quotas(self.number, self.bits, self.devices)
 
     @property
     def words(self) -> tuple[int, ...]:
@@ -147,7 +147,9 @@ def fields_per_word(field_bits: int) -> int:
     return WORD_BITS // field_bits
 
 
-def pack(quotas: Sequence[int], bits: int, field_bits: int | None = None) -> tuple[int, ...]:
+def pack_quotas_into_words(
+    quotas: Sequence[int], bits: int, field_bits: int | None = None
+) -> tuple[int, ...]:
     """Return 64-bit words in which no field spans two words (B8).
 
     Args:
@@ -164,17 +166,17 @@ def pack(quotas: Sequence[int], bits: int, field_bits: int | None = None) -> tup
     if field_bits < bits:
         raise QuotaError(f"fields of {field_bits} bits cannot hold quotas of {bits}")
     per_word = fields_per_word(field_bits)
-    encode(quotas, bits)  # refuses what does not fit
+    encode_device_quotas(quotas, bits)  # refuses what does not fit
     return tuple(
         sum(quota << i * field_bits for i, quota in enumerate(quotas[start : start + per_word]))
         for start in range(0, len(quotas), per_word)
     )
 
 
-def unpack(
+def unpack_quotas(
     words: Sequence[int], bits: int, devices: int, field_bits: int | None = None
 ) -> tuple[int, ...]:
-    """Return the quotas that `pack` put into words.
+    """Return the quotas that `pack_quotas_into_words` put into words.
 
     Raises:
         QuotaError: The words are too many or too few for the devices, or have bits set
@@ -190,7 +192,7 @@ def unpack(
         words[device // per_word] >> device % per_word * field_bits & mask
         for device in range(devices)
     )
-    if pack(quotas, bits, field_bits) != tuple(words):
+    if pack_quotas_into_words(quotas, bits, field_bits) != tuple(words):
         raise QuotaError(f"words have bits set outside the {devices} fields of {bits} bits")
     return quotas
 

@@ -18,7 +18,7 @@ def any_reaches_beyond(pods: Iterable[Pod]) -> bool:
     return any(map(reaches_beyond, {id(pod.spec): pod.spec for pod in pods}.values()))
 
 
-def node_local_pod(pod: Pod) -> Pod:
+def without_asks_beyond_node(pod: Pod) -> Pod:
     """Return the pod with only what it asks of its own node."""
     spec = pod.spec
     for relation in RELATIONS:

@@ -9,7 +9,7 @@ from placer_models.network import LevelRule
 from placer_models.typed import check_types
 
 
-class When(Enum):
+class NoPlaceStage(Enum):
     """The stage from which on there is no place. The value is its wording in a sentence."""
 
     EMPTY = "on empty nodes"
@@ -17,7 +17,7 @@ class When(Enum):
     PLACED = "beside what is placed"
 
 
-class Demand(NamedTuple):
+class RuleDemand(NamedTuple):
     """What one rule asks for a pod on a node.
 
     Attributes:
@@ -52,8 +52,8 @@ class Blocker(NamedTuple):
 
     """
 
-    demand: Demand
-    others: tuple[Demand, ...] = ()
+    demand: RuleDemand
+    others: tuple[RuleDemand, ...] = ()
     guessed: bool = False
 
 
@@ -69,7 +69,7 @@ class Blocked:
 
     """
 
-    when: When
+    when: NoPlaceStage
     nodes: tuple[tuple[Blocker, int], ...]
     alone: bool = False
 
@@ -93,7 +93,7 @@ class FewMembers:
 
     """
 
-    when: When
+    when: NoPlaceStage
     gang: str
     members: int
     minimum: int
@@ -114,7 +114,7 @@ class GroupTooLarge:
 
     """
 
-    when: When
+    when: NoPlaceStage
     group: str
     guessed: bool = False
 
@@ -123,7 +123,7 @@ class GroupTooLarge:
 
 
 @dataclass(frozen=True, slots=True)
-class OutOfTime:
+class ReasonTimeout:
     """The time ran out before the reason was found."""
 
 
@@ -209,7 +209,7 @@ class MovesAllowed:
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceRejected:
+class RejectedPlaceReason:
     """A place was chosen for the pod, and the judge rejected it: a defect of Placer.
 
     Attributes:
@@ -226,7 +226,7 @@ class PlaceRejected:
 
 
 @dataclass(frozen=True, slots=True)
-class GangAsks:
+class LevelRuleReason:
     """What the gang asks of the places of its members."""
 
     rule: LevelRule
@@ -236,7 +236,7 @@ class GangAsks:
 
 
 @dataclass(frozen=True, slots=True)
-class GangMinimum:
+class GangMinimumReason:
     """The gang runs with its minimum or not at all.
 
     Attributes:
@@ -254,7 +254,7 @@ class GangMinimum:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupIsWhole:
+class WholeGroupReason:
     """Either all gangs of the group run, or none does."""
 
     group: str
@@ -308,7 +308,7 @@ class IllegalMembers:
 
 
 @dataclass(frozen=True, slots=True)
-class IllegalGang:
+class IllegalGangInGroup:
     """A gang group runs whole or not at all, and one of its gangs lacks its illegal members."""
 
     group: str
@@ -319,7 +319,7 @@ class IllegalGang:
 
 
 @dataclass(frozen=True, slots=True)
-class NotAsked:
+class NotTried:
     """The pod waits, and nobody looked for a place: not yet, or not with what is known of it.
 
     Attributes:
@@ -337,24 +337,24 @@ Reason = (
     Blocked
     | FewMembers
     | GroupTooLarge
-    | OutOfTime
+    | ReasonTimeout
     | NotFound
     | UnknownName
     | KeptByCheckpoint
     | MovesAllowed
-    | PlaceRejected
-    | GangAsks
-    | GangMinimum
-    | GroupIsWhole
+    | RejectedPlaceReason
+    | LevelRuleReason
+    | GangMinimumReason
+    | WholeGroupReason
     | Illegal
     | IllegalMembers
-    | IllegalGang
-    | NotAsked
+    | IllegalGangInGroup
+    | NotTried
 )
 """One reason of a pod; a pod's first reason is the verdict, and others may follow."""
 
 
-class Verdict(StrEnum):
+class UnplacedVerdict(StrEnum):
     """What the first reason of a pod comes to. The value is the word of placement files."""
 
     ILLEGAL = "illegal"
@@ -380,24 +380,24 @@ class Verdict(StrEnum):
 
 
 _VERDICTS = {
-    When.EMPTY: Verdict.NEVER,
-    When.RUNNING: Verdict.NOT_NOW,
-    When.PLACED: Verdict.OUTVOTED,
+    NoPlaceStage.EMPTY: UnplacedVerdict.NEVER,
+    NoPlaceStage.RUNNING: UnplacedVerdict.NOT_NOW,
+    NoPlaceStage.PLACED: UnplacedVerdict.OUTVOTED,
 }
 
 
-def verdict_of(why: Sequence[Reason]) -> Verdict | None:
+def verdict_of_reasons(why: Sequence[Reason]) -> UnplacedVerdict | None:
     """Return what the reasons of a pod come to, or None if there are none."""
     match why:
         case [Blocked() | FewMembers() | GroupTooLarge() as first, *_]:
             return _VERDICTS[first.when]
-        case [Illegal() | IllegalMembers() | IllegalGang(), *_]:
-            return Verdict.ILLEGAL
-        case [NotAsked(), *_]:
-            return Verdict.NOT_ASKED
-        case [OutOfTime(), *_]:
-            return Verdict.TIME
+        case [Illegal() | IllegalMembers() | IllegalGangInGroup(), *_]:
+            return UnplacedVerdict.ILLEGAL
+        case [NotTried(), *_]:
+            return UnplacedVerdict.NOT_ASKED
+        case [ReasonTimeout(), *_]:
+            return UnplacedVerdict.TIME
         case [NotFound(), *_]:
-            return Verdict.NOT_FOUND
+            return UnplacedVerdict.NOT_FOUND
         case _:
             return None

@@ -20,7 +20,7 @@ Askers = Set[tuple[str, PodSpec]]
 """(namespace, spec) of pods, each once."""
 
 
-class SeenPod(NamedTuple):
+class PodAsSeen(NamedTuple):
     """What some pods see in a pod elsewhere.
 
     Attributes:
@@ -33,7 +33,7 @@ class SeenPod(NamedTuple):
     owns_cpus: bool = False
 
 
-Lookout = Callable[[RunningPod, Node], Iterable[SeenPod]]
+Lookout = Callable[[RunningPod, Node], Iterable[PodAsSeen]]
 """Returns what is seen in a pod that runs on the node."""
 
 
@@ -83,7 +83,7 @@ class DomainLimit(Protocol):
 
 
 def _each_by_itself(_: Askers) -> Lookout:
-    return lambda runner, _: (SeenPod(runner.pod.key),)
+    return lambda runner, _: (PodAsSeen(runner.pod.key),)
 
 
 def _nothing_carried(_: PodSpec, witness: PodSpec) -> PodSpec:
@@ -160,7 +160,7 @@ class Relation:
         return not self.reaches(spec) and not any(True for _ in self.firsts(spec))
 
 
-def term_means(namespace: str, term: AffinityTerm, other: RunningPod) -> bool:
+def term_matches_pod(namespace: str, term: AffinityTerm, other: RunningPod) -> bool:
     """Return whether the term of a pod of the namespace means a pod that runs."""
     spec, where = other.pod.spec, other.pod.namespace
     meant = term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
@@ -222,16 +222,16 @@ def _lookout(*, inside: bool) -> Callable[[Askers], Lookout]:
             if term.wide and term.inside is inside
         ]
 
-        def seen(runner: RunningPod, node: Node) -> Iterator[SeenPod]:
+        def seen(runner: RunningPod, node: Node) -> Iterator[PodAsSeen]:
             for where, term in alone:
-                if term_means(where, term, runner):
-                    yield SeenPod((where, term, ""), term.inside)
+                if term_matches_pod(where, term, runner):
+                    yield PodAsSeen((where, term, ""), term.inside)
             for where, term in near:
-                if term_means(where, term, runner):
-                    yield SeenPod((where, term, _domain(node, term)), term.inside)
+                if term_matches_pod(where, term, runner):
+                    yield PodAsSeen((where, term, _domain(node, term)), term.inside)
             for term in runner.pod.spec.affinity:
                 if _keeps_domain(term) and term.inside is inside:
-                    yield SeenPod((runner.pod.namespace, term, _domain(node, term)), term.inside)
+                    yield PodAsSeen((runner.pod.namespace, term, _domain(node, term)), term.inside)
 
         return seen
 
@@ -242,7 +242,7 @@ def _terms_carried(spec: PodSpec, witness: PodSpec) -> PodSpec:
     return replace(witness, affinity=tuple(filter(_keeps_domain, spec.affinity)))
 
 
-def limits_domains(
+def domain_limit_pod_relation(
     rule: str,
     word: str,
     limits: Callable[[PodSpec, str], Iterable[DomainLimit]],
@@ -282,10 +282,10 @@ def limits_domains(
         """Return what sees every pod that counts, by itself."""
         asked_for = {limit for where, spec in askers for limit in limits(spec, where)}
 
-        def seen(runner: RunningPod, node: Node) -> Iterator[SeenPod]:
+        def seen(runner: RunningPod, node: Node) -> Iterator[PodAsSeen]:
             spec, where = runner.pod.spec, runner.pod.namespace
             if any(one.means(spec, where) and one.domain(node) is not None for one in asked_for):
-                yield SeenPod(runner.pod.key)
+                yield PodAsSeen(runner.pod.key)
 
         return seen
 
@@ -335,7 +335,7 @@ RELATIONS = (
         firsts=_firsts(inside=True),
         lookout=_lookout(inside=True),
     ),
-    limits_domains("topology-spread", "spread", spreadings_of, TOPOLOGY_SPREAD),
+    domain_limit_pod_relation("topology-spread", "spread", spreadings_of, TOPOLOGY_SPREAD),
     Relation(
         family=RuleFamily.NETWORK,
         asked=lambda _: False,
@@ -359,7 +359,7 @@ def looks_at_others(spec: PodSpec) -> bool:
     return any(relation.asked(spec) for relation in RELATIONS)
 
 
-def goes_on_asking(spec: PodSpec) -> bool:
+def asks_something_of_newcomers(spec: PodSpec) -> bool:
     """Return whether a pod that runs asks anything of pods that come."""
     return any(asked(spec) for asked in _LASTING)
 
@@ -375,7 +375,7 @@ def lonely_terms(spec: PodSpec) -> Iterator[AffinityTerm]:
         yield from relation.firsts(spec)
 
 
-def topologies(spec: PodSpec, *, counted: bool = True) -> Iterator[str]:
+def topology_keys_asked(spec: PodSpec, *, counted: bool = True) -> Iterator[str]:
     """Yield the labels of nodes, and levels of the network, whose domains a pod asks about.
 
     Args:
@@ -388,37 +388,37 @@ def topologies(spec: PodSpec, *, counted: bool = True) -> Iterator[str]:
             yield from relation.topologies(spec)
 
 
-def inside_only(spec: PodSpec) -> PodSpec:
+def spec_inside_node(spec: PodSpec) -> PodSpec:
     """Return a spec with only what it asks of places inside its node."""
     for relation in RELATIONS:
         spec = relation.inside(spec)
     return spec
 
 
-def without_company(spec: PodSpec) -> PodSpec:
+def without_needs_met_later(spec: PodSpec) -> PodSpec:
     """Return a spec without what pods that come later may still bring."""
     for relation in RELATIONS:
         spec = relation.without_company(spec)
     return spec
 
 
-def others_may_open(spec: PodSpec) -> bool:
+def later_pods_may_open_nodes(spec: PodSpec) -> bool:
     """Return whether pods that come later may open nodes to a pod, even without company."""
     return any(relation.may_open(spec) for relation in RELATIONS)
 
 
-def lookouts(askers: Askers) -> Lookout:
+def lookout_of_all_rules(askers: Askers) -> Lookout:
     """Return what sees what pods see, by any of the rules, in pods beyond their nodes."""
     each = [relation.lookout(askers) for relation in RELATIONS]
 
-    def seen(runner: RunningPod, node: Node) -> Iterator[SeenPod]:
+    def seen(runner: RunningPod, node: Node) -> Iterator[PodAsSeen]:
         for look in each:
             yield from look(runner, node)
 
     return seen
 
 
-def carried_by(spec: PodSpec, witness: PodSpec) -> PodSpec:
+def witness_with_needs_of(spec: PodSpec, witness: PodSpec) -> PodSpec:
     """Return the witness of a pod with what the pod goes on asking of others."""
     for relation in RELATIONS:
         witness = relation.carried(spec, witness)

@@ -12,8 +12,8 @@ from placer_models.capacity import MEMORY
 from placer_models.cluster import Node
 from placer_models.device import GPU
 from placer_models.device_share import WHOLE_PERCENT
-from placer_models.device_strategy import DeviceStrategy
-from placer_models.node_strategy import LoadAsk, NodeLoad, NodeStrategy
+from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.node_strategy import AskByResourceClass, NodeStrategy, StrategyNodeLoad
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import QosClass
 from placer_models.quantity import format_bytes
@@ -25,7 +25,7 @@ BEST_EFFORT_CPU = "best-effort-cpu"
 """Thousandths of a CPU of BE pods, which use what others leave."""
 
 
-def totals_of(node: Node) -> dict[str, int]:
+def resource_class_totals(node: Node) -> dict[str, int]:
     """Return resource class -> what the node has of it when nothing runs there."""
     cpu_milli = node.milli_per_cpu * len(node.machine.topology.online - node.reserved_cpus)
     found = Counter({CPU: cpu_milli, BEST_EFFORT_CPU: cpu_milli})
@@ -57,7 +57,7 @@ def taken_by(spec: PodSpec, totals: Mapping[str, int]) -> dict[str, int]:
     for request in requests.devices:
         kind, count = request.type, request.count
         devices = totals.get(kind, 0) // WHOLE_PERCENT
-        if strategies.get(kind) is DeviceStrategy.APPLY_FOR_ALL:
+        if strategies.get(kind) is DeviceRequestFanOut.APPLY_FOR_ALL:
             count *= max(1, devices)
         each = {
             name.removeprefix(_of(kind)): total // devices
@@ -70,7 +70,7 @@ def taken_by(spec: PodSpec, totals: Mapping[str, int]) -> dict[str, int]:
     return {name: amount for name, amount in taken.items() if amount}
 
 
-def asked_by(spec: PodSpec) -> frozenset[str]:
+def resource_classes_asked_by(spec: PodSpec) -> frozenset[str]:
     """Return the resource classes that a pod asks for; its score looks at these."""
     requests = spec.requests
     asked = {_pages(pages.page_bytes) for pages in requests.hugepages}
@@ -89,31 +89,31 @@ def asked_by(spec: PodSpec) -> frozenset[str]:
     return frozenset(asked)
 
 
-def classes_of(specs: Iterable[PodSpec]) -> tuple[str, ...]:
+def resource_classes_asked_by_any(specs: Iterable[PodSpec]) -> tuple[str, ...]:
     """Return the resource classes that any of the pods asks for, ascending."""
-    return tuple(sorted({name for spec in specs for name in asked_by(spec)}))
+    return tuple(sorted({name for spec in specs for name in resource_classes_asked_by(spec)}))
 
 
-def ask_of(spec: PodSpec, classes: Sequence[str], totals: Mapping[str, int]) -> LoadAsk:
+def ask_of(spec: PodSpec, classes: Sequence[str], totals: Mapping[str, int]) -> AskByResourceClass:
     """Return what a pod asks of a node with these totals."""
-    taken, asked = taken_by(spec, totals), asked_by(spec)
-    return LoadAsk(
+    taken, asked = taken_by(spec, totals), resource_classes_asked_by(spec)
+    return AskByResourceClass(
         tuple(taken.get(name, 0) for name in classes),
         tuple(i for i, name in enumerate(classes) if name in asked and name in totals),
     )
 
 
-def load_of(
+def node_load_before_new_pods(
     strategy: NodeStrategy,
     classes: Sequence[str],
     totals: Mapping[str, int],
     running: Sequence[PodSpec],
-) -> NodeLoad:
+) -> StrategyNodeLoad:
     """Return the load of a node on which these pods run and none is new."""
     used: Counter[str] = Counter()
     for spec in running:
         used.update(taken_by(spec, totals))
-    return NodeLoad(
+    return StrategyNodeLoad(
         strategy,
         len(running),
         tuple(used[name] for name in classes),

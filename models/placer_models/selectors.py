@@ -116,7 +116,7 @@ def labels_meet(labels: Labels, expressions: Iterable[LabelExpression]) -> bool:
     return all(expression.meets(labels) for expression in expressions)
 
 
-def needed_label_sets(
+def required_label_alternatives(
     labels: Labels, expressions: Iterable[LabelExpression]
 ) -> Iterator[Sequence[LabelPair]]:
     """Yield sets of labels, of each of which whoever meets both has one."""

@@ -7,12 +7,14 @@ Asked = tuple[Collection[int], int]
 """Places, and the amount that is to be shared out over them."""
 
 
-def requests_fit(room: Mapping[int, int], asked: Iterable[Asked]) -> bool:
+def can_share_out(room: Mapping[int, int], asked: Iterable[Asked]) -> bool:
     """Return whether all requests can be shared out, each within its own places."""
-    return shared_out(room, list(asked)) is not None
+    return share_out_requests(room, list(asked)) is not None
 
 
-def shared_out(room: Mapping[int, int], asked: Sequence[Asked]) -> list[Counter[int]] | None:
+def share_out_requests(
+    room: Mapping[int, int], asked: Sequence[Asked]
+) -> list[Counter[int]] | None:
     """Return how to share every request out over its own places, or None if room is lacking.
 
     Requests for the same places count as one. A request that finds no room moves others over,

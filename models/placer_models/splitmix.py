@@ -12,7 +12,7 @@ SECOND_FACTOR = 0x94D049BB133111EB
 _MASK = (1 << 64) - 1
 
 
-def drawn_number(stream: int, number: int) -> int:
+def random_number_at(stream: int, number: int) -> int:
     """Return the draw with this number, from 0 on, in the stream of this seed."""
     z = (stream + (number + 1) * GOLDEN) & _MASK
     z = ((z ^ (z >> 30)) * FIRST_FACTOR) & _MASK
@@ -20,6 +20,6 @@ def drawn_number(stream: int, number: int) -> int:
     return z ^ (z >> 31)
 
 
-def draw_below(stream: int, number: int, limit: int) -> int:
+def random_below(stream: int, number: int, limit: int) -> int:
     """Return a draw as a whole number from 0 to ``limit`` - 1: its part of 2**64, rounded down."""
-    return drawn_number(stream, number) * limit >> 64
+    return random_number_at(stream, number) * limit >> 64

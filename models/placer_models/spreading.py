@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from placer_models.cluster import Node
 from placer_models.node_affinity import NodeAffinity
 from placer_models.pod import PodSpec
-from placer_models.selectors import LabelPair, Labels, needed_label_sets
+from placer_models.selectors import LabelPair, Labels, required_label_alternatives
 from placer_models.taints import Toleration, untolerated
 from placer_models.topology_spread import SpreadConstraint
 
@@ -18,7 +18,7 @@ No label of a cluster begins with it, as no name of a label in Kubernetes has a 
 
 
 @dataclass(frozen=True, slots=True)
-class Spreading:
+class ResolvedSpreadConstraint:
     """A constraint and all that decides what it counts; pods that agree in all of it share it.
 
     Attributes:
@@ -57,7 +57,7 @@ class Spreading:
     @property
     def label_choices(self) -> Iterable[Sequence[LabelPair]]:
         """Sets of labels, of each of which a pod that counts has one."""
-        return needed_label_sets(self.constraint.labels, self.constraint.expressions)
+        return required_label_alternatives(self.constraint.labels, self.constraint.expressions)
 
     def domain(self, node: Node) -> str | None:
         """Return the node's domain, or None if the constraint does not look at the node."""
@@ -106,13 +106,13 @@ class Spreading:
         return f"a node with {' and '.join(self.keys)}"
 
 
-def spreadings_of(spec: PodSpec, namespace: str) -> Iterator[Spreading]:
+def spreadings_of(spec: PodSpec, namespace: str) -> Iterator[ResolvedSpreadConstraint]:
     """Yield what a pod's constraints look at."""
     for constraint in spec.spread:
         alike = (c.topology for c in spec.spread if c.required is constraint.required)
         selector = spec.node_selector if constraint.by_selector else ()
         asked = spec.node_affinity.required if spec.node_affinity else ()
-        yield Spreading(
+        yield ResolvedSpreadConstraint(
             constraint,
             namespace,
             tuple(sorted(set(alike))),

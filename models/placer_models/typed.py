@@ -70,7 +70,7 @@ def check_types(word: Any) -> None:
             raise _error(kind.__name__, arguments[at], values[at])
 
 
-def typed(call: Callable[P, R]) -> Callable[P, R]:
+def check_argument_types(call: Callable[P, R]) -> Callable[P, R]:
     """Let a function or a method check the types of its arguments before anything else.
 
     An argument that is any iterable arrives as a tuple. Annotations have to be types, and no texts

@@ -53,7 +53,7 @@ def _vendor_of_model(model: str) -> GpuVendor:
     return GpuVendor.AMD if model.startswith(_AMD_MODELS) else GpuVendor.NVIDIA
 
 
-def has_readable_id(gpu: Device) -> bool:
+def gpu_has_runtime_readable_id(gpu: Device) -> bool:
     """Return whether the GPU has an id that its runtime can read."""
     if vendor_of(gpu) is GpuVendor.AMD:
         return _AMD_ID.fullmatch(gpu.id) is not None
@@ -93,7 +93,7 @@ def _names(own: Sequence[Device], of_vendor: Sequence[Device]) -> str:
     if not own:
         return NO_GPU
     ids = [gpu.id for gpu in of_vendor]  # partitions of a GPU may share its id
-    by_id = all(has_readable_id(gpu) and ids.count(gpu.id) == 1 for gpu in own)
+    by_id = all(gpu_has_runtime_readable_id(gpu) and ids.count(gpu.id) == 1 for gpu in own)
     return ",".join(gpu.id if by_id else str(gpu.minor) for gpu in own)
 
 

@@ -11,7 +11,7 @@ from time import monotonic
 
 from placer.admission.foresight import RunningWork
 from placer.admission.placing import LEAST_TIME_S
-from placer.admission.trial import PlacementTrial, TriedTogether, left_out_by
+from placer.admission.trial import PlacementTrial, TriedTogether, unplaced_in_decision
 from placer.admission.workload import (
     AdmissionRound,
     AdmittedWorkload,
@@ -20,13 +20,13 @@ from placer.admission.workload import (
     batch_of,
 )
 from placer.queue.fair import FairQueue
-from placer.queue.model import QueuePick, QueueTicket, WorkUnit
+from placer.queue.model import DispatchTicket, QueuePick, WorkUnit
 from placer.scheduler import Scheduler
 from placer.scheduling.checks import check_batch, legal_part_of
 from placer.scheduling.decision import Change, Decision
 from placer.search.options import BatchOrder, Engine, SolveOptions
-from placer_models.placement import NamespacedName, title_of
-from placer_models.typed import typed
+from placer_models.placement import NamespacedName, pod_or_gang_title
+from placer_models.typed import check_argument_types
 
 MOST_UNITS = 64
 """The most workloads in one round, unless told otherwise."""
@@ -35,7 +35,7 @@ MOST_UNITS = 64
 class Admission:
     """A queue and a Scheduler that work together. Not safe for several threads at once."""
 
-    @typed
+    @check_argument_types
     def __init__(
         self, queue: FairQueue, scheduler: Scheduler, *, most_units: int = MOST_UNITS
     ) -> None:
@@ -54,18 +54,18 @@ class Admission:
         self.scheduler = scheduler
         self.most_units = most_units
         self._waiting: dict[str, Workload] = {}
-        self._running: dict[str, tuple[QueueTicket, tuple[NamespacedName, ...]]] = {}
+        self._running: dict[str, tuple[DispatchTicket, tuple[NamespacedName, ...]]] = {}
         self._hopeless: TriedTogether | None = None
         self._pods: set[NamespacedName] = set()
 
-    @typed
+    @check_argument_types
     def submit(self, job: str, *workloads: Workload, now_us: int) -> None:
         """Queue workloads behind what waits in the flow of the job.
 
         Raises:
             ValueError: A key is in use, a workload has no pods, or a pod waits or runs already.
             BadPodError: A pod asks for what no pod may ask for.
-            BadWordsError: A workload contradicts itself.
+            ContradictionError: A workload contradicts itself.
 
         """
         keys = [workload.key for workload in workloads]
@@ -80,7 +80,7 @@ class Admission:
                 )
             if not workload.width:
                 raise ValueError(f"workload {workload.key!r} has no pods; give it one or more")
-            if again := [title_of(*pod) for pod in workload.pods if pod in self._pods]:
+            if again := [pod_or_gang_title(*pod) for pod in workload.pods if pod in self._pods]:
                 raise ValueError(
                     f"pod {again[0]!r} of workload {workload.key!r} waits or runs already; "
                     "a pod is in one workload"
@@ -96,7 +96,7 @@ class Admission:
         self._waiting.update((workload.key, workload) for workload in workloads)
         self._pods.update(pod for workload in workloads for pod in workload.pods)
 
-    @typed
+    @check_argument_types
     def step(
         self, now_us: int, deadline_s: float, options: SolveOptions | None = None
     ) -> AdmissionRound:
@@ -143,7 +143,7 @@ class Admission:
             decision, admitted, self.queue.bypasses(now_us), self._reserved(trial)
         )
 
-    @typed
+    @check_argument_types
     def finish(self, key: str, now_us: int) -> None:
         """End a workload: its pods are released, and its flow is charged what it really took.
 
@@ -179,7 +179,7 @@ class Admission:
         while len(picks) < self.most_units:
             steps = self.queue.explain(now_us)
             chosen = self.queue.next_that_fits(now_us, trial.fits, trial)
-            if isinstance(chosen, QueueTicket):
+            if isinstance(chosen, DispatchTicket):
                 trial.take(chosen.unit)
                 picks.append(QueuePick(chosen, steps))
             elif not trial.repack(self._reserved_unit):
@@ -227,7 +227,7 @@ class Admission:
             return None
         workload = self._waiting[str(reserved.unit.key)]
         refused = trial.refused if trial.refused and trial.refused[0] is workload else None
-        why = left_out_by(refused[1]) if refused else ()
+        why = unplaced_in_decision(refused[1]) if refused else ()
         return ReservedWorkload(workload, reserved.job, reserved.since_us, reserved.due_us, why)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from placer.admission.placing import is_complete, place_workloads, runs_in
+from placer.admission.placing import is_complete, is_pod_running, place_workloads
 from placer.admission.workload import Workload
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Change, Decision
@@ -20,7 +20,7 @@ class RunningWork(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class DuePlan:
+class PlannedStart:
     """When a workload that has no place now will have one.
 
     Attributes:
@@ -40,7 +40,7 @@ class DuePlan:
         return frozenset(place.node for place in self.decision.placement.pods)
 
 
-class Foresight:
+class AdmissionForecast:
     """What is known of the ends of what runs. What has no known end does not end.
 
     Whatever it says has been placed, by the fast path: a plan is a place that exists.
@@ -61,7 +61,7 @@ class Foresight:
 
     def plan(
         self, workload: Workload, cluster: Scheduler, promised_us: int | None
-    ) -> DuePlan | None:
+    ) -> PlannedStart | None:
         """Return when a workload has a place if nothing else starts; None if nobody can tell.
 
         Args:
@@ -86,16 +86,16 @@ class Foresight:
             found = earlier or found
         return found
 
-    def at(self, time_us: int, workload: Workload, cluster: Scheduler) -> DuePlan | None:
+    def at(self, time_us: int, workload: Workload, cluster: Scheduler) -> PlannedStart | None:
         """Return the plan of a workload for a given time, if it has a place then."""
         then = cluster.fork()
         ended = [pods for end, pods in self._running if end is not None and end <= time_us]
-        then.release(pod for pods in ended for pod in pods if runs_in(then, pod))
+        then.release(pod for pods in ended for pod in pods if is_pod_running(then, pod))
         decision = place_workloads(then.fork(), (workload,), self._fast)
         complete = is_complete(decision, (workload,))
-        return DuePlan(workload, time_us, then, decision) if complete else None
+        return PlannedStart(workload, time_us, then, decision) if complete else None
 
-    def beside(self, plan: DuePlan, decision: Decision) -> DuePlan | None:
+    def beside(self, plan: PlannedStart, decision: Decision) -> PlannedStart | None:
         """Return the plan if a decision is taken now and its pods do not end before.
 
         None if the workload has no place then.

@@ -30,7 +30,7 @@ def is_complete(decision: Decision, workloads: Iterable[Workload]) -> bool:
     return all(not placed.isdisjoint(workload.pods) for workload in workloads)
 
 
-def runs_in(cluster: Scheduler, pod: NamespacedName) -> bool:
+def is_pod_running(cluster: Scheduler, pod: NamespacedName) -> bool:
     """Return whether a pod runs in a cluster."""
     try:
         cluster.placement_of(pod)
@@ -39,7 +39,7 @@ def runs_in(cluster: Scheduler, pod: NamespacedName) -> bool:
     return True
 
 
-def shape_of(workload: Workload) -> Hashable:
+def workload_shape(workload: Workload) -> Hashable:
     """Return all that decides whether a workload fits: those of one shape fit alike."""
     gangs = tuple(
         replace(gang, name="", pods=tuple(replace(pod, name="") for pod in gang.pods))

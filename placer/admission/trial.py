@@ -6,8 +6,14 @@ from dataclasses import replace
 from time import monotonic
 from typing import NamedTuple
 
-from placer.admission.foresight import DuePlan, Foresight, RunningWork
-from placer.admission.placing import LEAST_TIME_S, is_complete, place_workloads, runs_in, shape_of
+from placer.admission.foresight import AdmissionForecast, PlannedStart, RunningWork
+from placer.admission.placing import (
+    LEAST_TIME_S,
+    is_complete,
+    is_pod_running,
+    place_workloads,
+    workload_shape,
+)
 from placer.admission.workload import Workload, batch_of
 from placer.judge.measure import measure
 from placer.queue.model import WorkUnit
@@ -82,7 +88,7 @@ class PlacementTrial:
         self._waiting = waiting
         self._options = options
         self._fast = replace(options, engine=Engine.GREEDY)
-        self._foresight = Foresight(running, now_us, self._fast)
+        self._foresight = AdmissionForecast(running, now_us, self._fast)
         self._now_us = now_us
         self._ends_s = ends_s
         self._most_refused = most_refused
@@ -90,17 +96,17 @@ class PlacementTrial:
         self._taken: list[Workload] = []
         self._decisions: tuple[Decision, ...] = ()
         self._tries: dict[str, _Try] = {}
-        self._later: dict[str, DuePlan] = {}
+        self._later: dict[str, PlannedStart] = {}
         self._misfits: set[Hashable] = set()
         self._harmful: set[tuple[str, Hashable]] = set()
-        self._plans: dict[str, DuePlan | None] = {}
+        self._plans: dict[str, PlannedStart | None] = {}
 
     def fits(self, unit: WorkUnit) -> bool:
         """Return whether a workload has a place beside all that was taken."""
         workload = self._waiting[str(unit.key)]
         if workload.key in self._tries:
             return True
-        shape = shape_of(workload)
+        shape = workload_shape(workload)
         if shape in self._misfits or len(self._misfits) >= self._most_refused:
             return False
         first = self.refused is None
@@ -146,7 +152,7 @@ class PlacementTrial:
         end_us = self._foresight.end_us(workload)
         if end_us is not None and end_us <= plan.due_us:
             return False
-        harm = (plan.workload.key, shape_of(workload))
+        harm = (plan.workload.key, workload_shape(workload))
         if harm in self._harmful:
             return True
         for found in self._ways(workload, plan):
@@ -198,17 +204,19 @@ class PlacementTrial:
         batch, placement = batch_of(self._taken), self._placement
         asked = replace(self._base.snapshot().instance, gangs=batch.gangs, groups=batch.groups)
         tiers = tuple(TierValue(*item, None, False) for item in measure(asked, placement))
-        left_out = tuple(one for decision in self._decisions for one in left_out_by(decision))
+        left_out = tuple(
+            one for decision in self._decisions for one in unplaced_in_decision(decision)
+        )
         answer = PartlyPlaced(placement, tiers, left_out) if left_out else Placed(placement, tiers)
         return Decision(batch, answer, self._base.version)
 
     @property
     def _placement(self) -> Placement:
         keys = [key for workload in self._taken for key in workload.pods]
-        running = [key for key in keys if runs_in(self._cluster, key)]
+        running = [key for key in keys if is_pod_running(self._cluster, key)]
         return Placement(tuple(map(self._cluster.placement_of, running)))
 
-    def _plan(self, unit: WorkUnit) -> DuePlan | None:
+    def _plan(self, unit: WorkUnit) -> PlannedStart | None:
         """Return when a workload has a place that has none now; None if nobody can tell."""
         workload = self._waiting[str(unit.key)]
         if workload.key not in self._plans:
@@ -220,7 +228,7 @@ class PlacementTrial:
 
     def _kept(
         self, decision: Decision, reserved: WorkUnit | None
-    ) -> dict[str, DuePlan | None] | None:
+    ) -> dict[str, PlannedStart | None] | None:
         """Return the plans with a decision on all that was taken; None if it breaks them."""
         if not is_complete(decision, self._taken):
             return None
@@ -254,7 +262,7 @@ class PlacementTrial:
             self.refused = (workload, answered)
         return None
 
-    def _ways(self, workload: Workload, plan: DuePlan) -> Iterator[_Try]:
+    def _ways(self, workload: Workload, plan: PlannedStart) -> Iterator[_Try]:
         """Yield ways to place a workload that fits, beside a plan that uses some of the nodes.
 
         First as the fast path would, then on nodes that the plan does not use, then without
@@ -290,6 +298,6 @@ class PlacementTrial:
         return _Try(here, (*self._decisions, decision))
 
 
-def left_out_by(decision: Decision) -> tuple[Unplaced, ...]:
+def unplaced_in_decision(decision: Decision) -> tuple[Unplaced, ...]:
     """Return the pods that a decision leaves out, and why."""
     return () if isinstance(decision.answer, Placed) else decision.answer.unplaced

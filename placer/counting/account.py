@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from placer.counting.cores import CoresLeft, cores_left
 from placer.counting.devices import DevicesLeft, devices_after, devices_left
 from placer.counting.memory import MemoryLeft, memory_after, memory_left
-from placer.counting.node_resources import ResourceKey, had_by, left_by, with_taken
+from placer.counting.node_resources import ResourceKey, left_by, resources_of_empty_node, with_taken
 from placer.counting.pools import Pools, pools_left, pools_with
 from placer_models.bound import bound_to
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.pod import PodSpec
-from placer_models.relations import goes_on_asking
+from placer_models.relations import asks_something_of_newcomers
 from placer_models.variants import pod_on
 
 Side = tuple[PodSpec, str]
@@ -121,7 +121,7 @@ def _sides_with(
     for runner in came:
         side = runner.pod.spec, runner.pod.namespace
         found[side] = found.get(side, 0) + 1
-        if goes_on_asking(side[0]):
+        if asks_something_of_newcomers(side[0]):
             new.add(side)
     return found, affine | new if new else affine
 
@@ -143,7 +143,7 @@ def accounts_of(instance: Instance) -> tuple[Account, ...]:
     alike: dict[Hashable, CoresLeft] = {}
     accounts = []
     for node in instance.nodes:
-        key = alike_when_idle(node)
+        key = idle_account_key(node)
         if key not in idle:
             idle[key] = account_of(node, ())
         account = idle[key]
@@ -153,7 +153,7 @@ def accounts_of(instance: Instance) -> tuple[Account, ...]:
     return tuple(accounts)
 
 
-def alike_when_idle(node: Node) -> Hashable:
+def idle_account_key(node: Node) -> Hashable:
     """Return a key that nodes share if their accounts are equal when nothing runs there.
 
     It is valid as long as their machines live, because these are told apart by identity.
@@ -161,7 +161,7 @@ def alike_when_idle(node: Node) -> Hashable:
     facts = (id(node.machine), node.reserved_cpus, node.unhealthy, node.hugepages)
     return (
         *facts,
-        *had_by(node).items(),
+        *resources_of_empty_node(node).items(),
         node.offered,
         node.opened,
         node.mig,

@@ -5,7 +5,7 @@ from itertools import count
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.goals import MIG_POINTS
-from placer_models.links.board import Board, board_of
+from placer_models.links.board import LinkedDeviceClasses, device_classes_by_links
 from placer_models.mig import TABLES, MigPlacement, covered_slices, gpu_of
 
 
@@ -14,13 +14,13 @@ def healthy_devices(node: Node, device_type: str) -> tuple[Device, ...]:
     return tuple(d for d in node.devices if d.type == device_type and node.is_healthy(d))
 
 
-def device_board(node: Node, device_type: str) -> Board:
+def linked_classes_of_node(node: Node, device_type: str) -> LinkedDeviceClasses:
     """Return the board of the node's healthy devices of a type, with the links between them."""
     devices = healthy_devices(node, device_type)
-    marks = marks_of(node, device_type)
+    marks = home_device_marks(node, device_type)
     if device_type != GPU:
-        return board_of(devices, None, marks=marks)
-    return board_of(
+        return device_classes_by_links(devices, None, marks=marks)
+    return device_classes_by_links(
         devices,
         node.machine.gpu_links,
         table=node.table,
@@ -29,7 +29,7 @@ def device_board(node: Node, device_type: str) -> Board:
     )
 
 
-def marks_of(node: Node, device_type: str) -> tuple[tuple[int, int], ...]:
+def home_device_marks(node: Node, device_type: str) -> tuple[tuple[int, int], ...]:
     """Return (minor, mark) of the devices that pods at home here hold, to tell them apart (G5).
 
     Devices that one pod has whole share a mark, so that their count means just these. A
@@ -44,7 +44,9 @@ def marks_of(node: Node, device_type: str) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(marks.items()))
 
 
-def cuts_of(node: Node, device_type: str, board: Board) -> tuple[MigPlacement, ...]:
+def mig_instance_positions(
+    node: Node, device_type: str, board: LinkedDeviceClasses
+) -> tuple[MigPlacement, ...]:
     """Return where on their GPUs the MIG instances of a type are, or nothing for other types."""
     if not is_mig_instance(device_type):
         return ()

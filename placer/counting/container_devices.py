@@ -7,15 +7,15 @@ from itertools import islice, product
 
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
-from placer_models.device_share import DeviceShare, part_of
+from placer_models.device_share import DeviceShare, share_unless_whole
 from placer_models.links.board import (
-    Board,
+    LinkedDeviceClasses,
     counts_by_class,
-    minors_of,
+    counts_summing_to,
+    lowest_free_minors,
     pair_minimum,
     pair_sum,
     total_distance,
-    ways_to_take,
 )
 from placer_models.placement import ContainerPlacement, DeviceGrant
 from placer_models.pod import Container, ContainerRole, PodSpec
@@ -36,7 +36,7 @@ MOST_STEPS = 20_000
 """How many sets are tried for a container at most, in all of these ways together."""
 
 
-def with_devices(
+def divide_devices_among_containers(
     spec: PodSpec,
     containers: Sequence[ContainerPlacement],
     grants: Sequence[DeviceGrant],
@@ -69,11 +69,11 @@ def with_devices(
     bank_of = {bank.type: bank for bank in state.banks}
     held: list[list[DeviceGrant]] = [[] for _ in containers]
     # GPUs first: devices of other types then go where they are near.
-    kinds = dict.fromkeys((grant.type, part_of(grant.share)) for grant in grants)
+    kinds = dict.fromkeys((grant.type, share_unless_whole(grant.share)) for grant in grants)
     for kind, share in sorted(
         kinds, key=lambda each: (each[0] != GPU, each[0], each[1] is not None)
     ):
-        mine = [g for g in grants if (g.type, part_of(g.share)) == (kind, share)]
+        mine = [g for g in grants if (g.type, share_unless_whole(g.share)) == (kind, share)]
         counts = [_count(container, kind, share) for container in spec.containers]
         asking = [i for i, count in enumerate(counts) if count]
         if len(asking) == 1:
@@ -102,11 +102,11 @@ def _count(container: Container, kind: str, share: DeviceShare | None) -> int:
     return sum(
         request.count
         for request in container.requests.devices
-        if (request.type, part_of(request.share)) == (kind, share)
+        if (request.type, share_unless_whole(request.share)) == (kind, share)
     )
 
 
-def wants_by_cell(
+def container_devices_by_cell(
     spec: PodSpec, choice: Choice, indices: Sequence[int], cells: int, first_device: int
 ) -> dict[str, list[_Want]]:
     """Return what each container has of each device type from each cell, as the counts say.
@@ -147,7 +147,7 @@ def _dealt(
 
     def parts(some: Sequence[int], free: set[int]) -> list[set[int]]:
         room = counts_by_class(bank.board, free)
-        found = parted_devices(
+        found = best_disjoint_sets(
             bank.board,
             room,
             group_of,
@@ -156,7 +156,7 @@ def _dealt(
         )
         left, minors = set(free), []
         for counts in found:
-            minors.append(set(minors_of(bank.board, counts, left)))
+            minors.append(set(lowest_free_minors(bank.board, counts, left)))
             left -= minors[-1]
         return minors
 
@@ -173,7 +173,7 @@ def _dealt(
     return [[grant_of[minor] for minor in sorted(minors)] for minors in dealt]
 
 
-def _steps(board: Board, devices: Sequence[Device]) -> Iterator[int]:
+def _steps(board: LinkedDeviceClasses, devices: Sequence[Device]) -> Iterator[int]:
     """Yield the distance of each class from the devices, added up over the devices.
 
     A device counts 0 on the same switch, else 1 on the same NUMA node, else 2 in the same
@@ -192,8 +192,8 @@ def _steps(board: Board, devices: Sequence[Device]) -> Iterator[int]:
 
 
 @lru_cache(maxsize=4096)
-def parted_devices(
-    board: Board,
+def best_disjoint_sets(
+    board: LinkedDeviceClasses,
     room: _Counts,
     group_of: tuple[int, ...],
     wants: tuple[_Counts, ...],
@@ -243,7 +243,7 @@ def _sets(want: _Counts, left: _Counts, group_of: Sequence[int]) -> Iterator[_Co
         for group in range(len(want))
     )
     of_groups = (
-        tuple(islice(ways_to_take(size, room), MOST_STEPS))
+        tuple(islice(counts_summing_to(size, room), MOST_STEPS))
         for size, room in zip(want, rooms, strict=True)
     )
     for parts in product(*of_groups):

@@ -21,7 +21,7 @@ from placer_models.problem.problem import Choice, Problem
 from placer_models.topology import Topology
 
 
-def in_pool(
+def containers_on_pool(
     containers: Sequence[Container], pool: CpuSet, placed: Sequence[ContainerPlacement] = ()
 ) -> tuple[ContainerPlacement, ...]:
     """Return the containers of a pod that owns no CPU, each on all of the pool.
@@ -30,17 +30,19 @@ def in_pool(
     """
     known = {place.name: place for place in placed}
     return tuple(
-        on_cpus(known.get(container.name) or ContainerPlacement(container.name, pool), pool)
+        container_with_cpuset(
+            known.get(container.name) or ContainerPlacement(container.name, pool), pool
+        )
         for container in containers
     )
 
 
-def on_cpus(part: ContainerPlacement, cpus: CpuSet) -> ContainerPlacement:
+def container_with_cpuset(part: ContainerPlacement, cpus: CpuSet) -> ContainerPlacement:
     """Return a container on these CPUs, as the same object if it is there already."""
     return part if is_same(part.cpuset, cpus) else replace(part, cpuset=cpus)
 
 
-def in_parts(
+def divide_cpus_among_containers(
     containers: Sequence[Container], cpus: Sequence[int], topology: Topology
 ) -> tuple[ContainerPlacement, ...]:
     """Divide the CPUs that a pod owns among its containers.
@@ -95,7 +97,7 @@ def _parts_by_core(sizes: Sequence[int], cpus: Sequence[int], topology: Topology
     return [frozenset(part) for part in parts]
 
 
-def in_own_parts(
+def divide_choice_among_containers(
     spec: PodSpec,
     fits: Sequence[ContainerFit],
     choice: Choice,
@@ -187,7 +189,7 @@ def _cpus(
     return own
 
 
-def taken_by(
+def taken_by_container(
     spec: PodSpec,
     places: Sequence[ContainerPlacement],
     fit: ContainerFit,

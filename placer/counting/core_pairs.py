@@ -16,7 +16,7 @@ from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Fit
 
 
-def how_cores_are_kept(
+def core_exclusivity_strengths(
     state: NodeState, fits: Sequence[Fit | None], choices: Sequence[Choice]
 ) -> list[Strength | None]:
     """Return how strongly each new pod of a node keeps its cores; None: it does not mind."""
@@ -42,7 +42,7 @@ def how_cores_are_kept(
     return found
 
 
-def pick_pairs(
+def pick_cpus_for_exclusive_pods(
     cores: Sequence[FreeCore], wants: Sequence[CoreWant], keeps: Sequence[Strength | None]
 ) -> list[list[int]] | None:
     """Return the CPUs of every want, in the order of the wants, or None if they do not fit."""

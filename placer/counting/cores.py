@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 from placer.counting.owners import (
     Held,
-    cores_held,
-    numa_nodes_held,
+    cores_held_exclusively,
+    numa_nodes_held_exclusively,
     owners_of_cores,
-    owners_that_mind,
+    owners_relevant_to_affinity,
 )
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.goals import CACHES, PACKAGES, Tier
 from placer_models.policy import BindPolicy, CoreKind, Strength
-from placer_models.problem.node_state import CoreClass, CoreGranularity
+from placer_models.problem.node_state import CoreClass, CoreDistinction
 from placer_models.problem.problem import CoreTake, Fit
 
 _HELD = (None, Strength.PREFERRED, Strength.REQUIRED)
@@ -63,7 +63,10 @@ class CoresLeft:
 def cores_left(node: Node, free_cpus: CpuSet, pods: Sequence[RunningPod]) -> CoresLeft:
     """Return what the pods that run on the node leave of its cores."""
     return CoresLeft(
-        free_cpus, cores_held(node, pods), numa_nodes_held(node, pods), owners_that_mind(pods)
+        free_cpus,
+        cores_held_exclusively(node, pods),
+        numa_nodes_held_exclusively(node, pods),
+        owners_relevant_to_affinity(pods),
     )
 
 
@@ -80,7 +83,9 @@ class CoreWant:
     spread: bool
 
 
-def granularity_of(fits: Sequence[Sequence[Fit | None]], pods: Collection[int]) -> CoreGranularity:
+def core_distinction_for_pods(
+    fits: Sequence[Sequence[Fit | None]], pods: Collection[int]
+) -> CoreDistinction:
     """Return how finely cores have to be told apart for the pods that wait.
 
     Args:
@@ -90,11 +95,11 @@ def granularity_of(fits: Sequence[Sequence[Fit | None]], pods: Collection[int]) 
     """
     keeps_cores = [any(fit is not None and fit.keeps_cores for fit in row) for row in fits]
     wary = sum(keeps_cores[index] for index in pods)
-    return (CoreGranularity.ALIKE, CoreGranularity.HELD, CoreGranularity.PAIRS)[min(wary, 2)]
+    return (CoreDistinction.ALIKE, CoreDistinction.HELD, CoreDistinction.PAIRS)[min(wary, 2)]
 
 
 def core_classes(
-    node: Node, left: CoresLeft, tiers: Collection[Tier], granularity: CoreGranularity
+    node: Node, left: CoresLeft, tiers: Collection[Tier], granularity: CoreDistinction
 ) -> Classes:
     """Return the classes of the cores that have a free thread, each with its cores.
 
@@ -118,7 +123,7 @@ def core_classes(
 
 
 def core_counts(
-    node: Node, left: CoresLeft, tiers: Collection[Tier], granularity: CoreGranularity
+    node: Node, left: CoresLeft, tiers: Collection[Tier], granularity: CoreDistinction
 ) -> tuple[CoreClass, ...]:
     """Return the same classes without their cores: one object wherever `left` is one."""
     key = _classes_key(node, tiers, granularity)
@@ -129,12 +134,12 @@ def core_counts(
     return found
 
 
-def _classes_key(node: Node, tiers: Collection[Tier], granularity: CoreGranularity) -> Hashable:
+def _classes_key(node: Node, tiers: Collection[Tier], granularity: CoreDistinction) -> Hashable:
     """Return what tells the classes of nodes apart that have one machine and leave as much."""
     return int(granularity), PACKAGES in tiers, CACHES in tiers, tuple(h.cpuset for h in node.homes)
 
 
-def free_cores(
+def cores_with_free_threads(
     node: Node, left: CoresLeft, found: CoreClass, positions: Iterable[int]
 ) -> tuple[FreeCore, ...]:
     """Return the cores of a class with the threads that a pod may still own."""
@@ -145,11 +150,11 @@ def free_cores(
     return tuple(FreeCore(key, tuple(sorted(cpus))) for key, cpus in free)
 
 
-def takes_of(
+def core_takes_of(
     node: Node,
     left: CoresLeft,
     tiers: Collection[Tier],
-    granularity: CoreGranularity,
+    granularity: CoreDistinction,
     bind: BindPolicy | None,
     cpus: CpuSet,
 ) -> tuple[CoreTake, ...]:
@@ -170,7 +175,7 @@ def takes_of(
 def _grouped(
     node: Node,
     left: CoresLeft,
-    granularity: CoreGranularity,
+    granularity: CoreDistinction,
     *,
     by_package: bool,
     by_cache: bool,
@@ -179,8 +184,8 @@ def _grouped(
     topology = node.machine.topology
     cell_of: dict[int | None, int] = {numa.id: i for i, numa in enumerate(topology.numa_nodes)}
     cell_of[None] = len(cell_of)
-    held = left.held if granularity is not CoreGranularity.ALIKE else {}
-    owners = owners_of_cores(node, left.owners) if granularity is CoreGranularity.WHO else {}
+    held = left.held if granularity is not CoreDistinction.ALIKE else {}
+    owners = owners_of_cores(node, left.owners) if granularity is CoreDistinction.WHO else {}
     numbers = {who: number for number, who in enumerate(sorted({(), *owners.values()}))}
     marks = _marks(node)
     free_cpus, efficiency = left.free_cpus, CoreKind.EFFICIENCY
@@ -210,8 +215,8 @@ def _grouped(
         cell, threads_, free_, efficient, rank, _, package_, cache_, _ = kind
         members.sort()
         # A core with one free thread takes one more pod, whichever that is.
-        wide = granularity >= CoreGranularity.EACH or (
-            granularity is CoreGranularity.PAIRS and threads_ < -2
+        wide = granularity >= CoreDistinction.EACH or (
+            granularity is CoreDistinction.PAIRS and threads_ < -2
         )
         alone = free_ < -1 and (wide or rank > 0)
         for part in [[one] for one in members] if alone else [members]:
@@ -245,7 +250,7 @@ def _marks(node: Node) -> dict[int, int]:
     return marks
 
 
-def broken_cores(free: int, threads: int, touched: int) -> int:
+def cores_for_single_threads(free: int, threads: int, touched: int) -> int:
     """Return how many cores single threads are dealt over, if a pod touches ``touched`` or more."""
     return max(-(-threads // free), touched)
 
@@ -293,7 +298,7 @@ def _indices(flags: Sequence[bool], *, wanted: bool) -> list[int]:
 
 
 def _broken(found: CoreClass, takes: Sequence[CoreTake]) -> int:
-    return broken_cores(
+    return cores_for_single_threads(
         found.free,
         sum(take.threads for take in takes),
         max((take.touched for take in takes), default=0),

@@ -7,11 +7,16 @@ from dataclasses import dataclass, replace
 from placer.counting.functions import free_functions, given_functions
 from placer_models.cluster import Node, RunningPod
 from placer_models.device import GPU, Device, DeviceKey, is_mig_instance
-from placer_models.device_share import ShareAmounts, share_room, share_taken, totals_of
-from placer_models.links.board import Board, counts_by_class, minors_of
+from placer_models.device_share import (
+    ShareAmounts,
+    amounts_of_share,
+    device_capacity_of,
+    whole_device_amounts,
+)
+from placer_models.links.board import LinkedDeviceClasses, counts_by_class, lowest_free_minors
 from placer_models.mig import MEDIA, covered_slices, gpu_of
 from placer_models.placement import DeviceGrant, PodPlacement
-from placer_models.problem.banks import ShareableDevice, ShareTake, follows_strategy
+from placer_models.problem.banks import ShareableDevice, ShareTake, has_count_set_by_strategy
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Shape
 
@@ -69,9 +74,9 @@ def devices_after(left: DevicesLeft, came: Iterable[RunningPod]) -> DevicesLeft:
             free.discard(key)
             shared.pop(key, None)
         elif key in free or key in shared:
-            totals = totals_of(device_of[key])
-            had: ShareAmounts = shared.get(key) or share_room(totals)
-            taken = share_taken(grant.share, totals) or share_room(totals)
+            totals = device_capacity_of(device_of[key])
+            had: ShareAmounts = shared.get(key) or whole_device_amounts(totals)
+            taken = amounts_of_share(grant.share, totals) or whole_device_amounts(totals)
             shared[key] = tuple(max(0, h - t) for h, t in zip(had, taken, strict=True))
             free.discard(key)
     return DevicesLeft(left.healthy, frozenset(free) or _NONE_FREE, shared, functions)
@@ -98,7 +103,7 @@ def _cut_off(node: Node, held: Collection[DeviceKey]) -> frozenset[DeviceKey]:
 def shareable_devices(
     left: DevicesLeft,
     device_type: str,
-    board: Board,
+    board: LinkedDeviceClasses,
     opened: Collection[int] = (),
     *,
     functions: bool = False,
@@ -128,12 +133,12 @@ def shareable_devices(
             amounts = None if is_free else left.shared.get(key)
             if not is_free and not amounts:
                 continue
-            device, totals = device_of[minor], totals_of(device_of[minor])
+            device, totals = device_of[minor], device_capacity_of(device_of[minor])
             ready = free_functions(device, left.held_functions) if functions else ()
             if amounts:
                 shared.append((minor, ShareableDevice(amounts, totals, ready, shared=True)))
             else:
-                free.append((minor, ShareableDevice(share_room(totals), totals, ready)))
+                free.append((minor, ShareableDevice(whole_device_amounts(totals), totals, ready)))
         shared.sort(key=lambda item: (item[1].left, item[0]))
         free.sort(key=lambda item: (item[0] not in opened, item[0]))
         both = (*shared, *free)
@@ -145,7 +150,9 @@ def _minor_of(item: tuple[int, ShareableDevice]) -> int:
     return item[0]
 
 
-def whole_of(state: NodeState, place: PodPlacement, shape: Shape) -> tuple[tuple[int, ...], ...]:
+def whole_device_counts(
+    state: NodeState, place: PodPlacement, shape: Shape
+) -> tuple[tuple[int, ...], ...]:
     """Return for each bank how many devices of each equivalence class a placed pod has whole."""
     return tuple(
         counts_by_class(
@@ -155,7 +162,7 @@ def whole_of(state: NodeState, place: PodPlacement, shape: Shape) -> tuple[tuple
                 for g in place.devices
                 if g.type == bank.type
                 and g.share is None
-                and not follows_strategy(shape.shares, g.type)
+                and not has_count_set_by_strategy(shape.shares, g.type)
             ],
         )
         for bank in state.banks
@@ -173,7 +180,7 @@ def devices_of_shares(
     takes = []
     missing = [need.count for need in shape.shares]
     for position, bank in enumerate(state.banks):
-        by_strategy = follows_strategy(shape.shares, bank.type)
+        by_strategy = has_count_set_by_strategy(shape.shares, bank.type)
         held = [g for g in place.devices if g.type == bank.type and (g.share or by_strategy)]
         if not held:
             continue
@@ -197,7 +204,7 @@ def devices_of_shares(
     return tuple(sorted(takes))
 
 
-def grants_of(
+def device_grants_by_pod(
     left: DevicesLeft,
     state: NodeState,
     pods: Sequence[tuple[str, Shape, Choice]],
@@ -238,7 +245,7 @@ def grants_of(
                     f"pod {title!r} takes {sum(counts)} {bank.type} devices; "
                     f"{len(free)} are free, and not those"
                 )
-            minors = minors_of(bank.board, counts, free)
+            minors = lowest_free_minors(bank.board, counts, free)
             free.difference_update(minors)
             grants += [DeviceGrant(bank.type, m, ids[bank.type, m]) for m in minors]
     wishes = [

@@ -2,7 +2,7 @@
 
 from placer.counting.account import Account
 from placer_models.device import GPU
-from placer_models.device_share import ShareAmounts, share_room, totals_of
+from placer_models.device_share import ShareAmounts, device_capacity_of, whole_device_amounts
 from placer_models.expected import NodeLeft
 
 
@@ -22,7 +22,9 @@ def node_left(account: Account, *, with_memory: bool = False) -> NodeLeft:
             if key in devices.free:
                 milli.append(1000)
             elif amounts := devices.shared.get(key):
-                milli.append(gpu_milli_left(amounts, share_room(totals_of(device))))
+                milli.append(
+                    gpu_milli_left(amounts, whole_device_amounts(device_capacity_of(device)))
+                )
     left = max(0, account.pools.shared.left_milli)
     memory = sum(max(0, has) for has in account.memory.bytes_in.values()) if with_memory else 0
     return NodeLeft(left, tuple(sorted(m for m in milli if m)), memory)

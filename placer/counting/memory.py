@@ -40,7 +40,7 @@ class MemoryLeft:
         return self.pages.get((numa_node, size), 0) if size else self.bytes_in[numa_node]
 
 
-def cell_amount_asked(requests: Resources, dimension: Dimension) -> int:
+def amount_asked_in_dimension(requests: Resources, dimension: Dimension) -> int:
     """Return what is asked for in a dimension that cells have."""
     size = dimension.page_bytes
     return requests.pages_of(size) if size else requests.memory_bytes // dimension.unit

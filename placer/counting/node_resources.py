@@ -12,7 +12,7 @@ from placer_models.host_ports import ANY_IP, HostPort
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.pod import PodSpec, Resources
 from placer_models.problem.dimensions import Amounts, Dimension
-from placer_models.quantity import format_cpus
+from placer_models.quantity import cpu_amount_in_words
 
 ResourceKey = tuple[str, str]
 """The rule that counts a resource, and the resource's name among those of the rule."""
@@ -26,7 +26,7 @@ who asks for it on one address takes 1, and all there is of the port on that add
 
 
 @dataclass(frozen=True, slots=True)
-class NodeResource:
+class ResourceCountRule:
     """The resources that one rule counts.
 
     Attributes:
@@ -51,7 +51,7 @@ class NodeResource:
     def told(self, name: str, amount: int) -> str:
         """Return an amount of it for people; of what there is only one of, the name alone."""
         if name == REQUESTED_CPU:
-            return f"{format_cpus(amount)} of those that all pods ask for"
+            return f"{cpu_amount_in_words(amount)} of those that all pods ask for"
         return f"{amount} {name}" if self.whole == 1 else name
 
 
@@ -106,14 +106,14 @@ def _without_port(spec: PodSpec, node: Node, subject: str) -> tuple[PodSpec, Nod
 NODE_RESOURCES = {
     resource.rule: resource
     for resource in (
-        NodeResource(
+        ResourceCountRule(
             "extended",
             wanted=_extended,
             demands=_each_by_itself(_extended),
             had=lambda node: node.extended,
             dropped=_without_extended,
         ),
-        NodeResource(
+        ResourceCountRule(
             "max-pods",
             wanted=_one_pod,
             demands=_each_by_itself(_one_pod),
@@ -121,7 +121,7 @@ NODE_RESOURCES = {
             dropped=lambda spec, node, _: (spec, replace(node, max_pods=None)),
             unnamed=NO_LIMIT,
         ),
-        NodeResource(
+        ResourceCountRule(
             "host-ports",
             wanted=_taken_of_ports,
             demands=_demanded_ports,
@@ -135,13 +135,13 @@ NODE_RESOURCES = {
 """Name of a rule -> its resources, in the order of reasons."""
 
 
-def wanted_by(spec: PodSpec) -> dict[ResourceKey, int]:
+def resources_of_pod(spec: PodSpec) -> dict[ResourceKey, int]:
     """Return what a pod takes of each resource."""
     kinds = NODE_RESOURCES.values()
     return {(kind.rule, name): want for kind in kinds for name, want in kind.wanted(spec)}
 
 
-def had_by(node: Node) -> dict[ResourceKey, int]:
+def resources_of_empty_node(node: Node) -> dict[ResourceKey, int]:
     """Return what an empty node has of each resource that it names."""
     kinds = NODE_RESOURCES.values()
     return {(kind.rule, name): amount for kind in kinds for name, amount in kind.had(node)}
@@ -149,7 +149,7 @@ def had_by(node: Node) -> dict[ResourceKey, int]:
 
 def left_by(node: Node, specs: Iterable[PodSpec]) -> dict[ResourceKey, int]:
     """Return what pods leave of each resource, below 0 if they hold more than there is."""
-    return with_taken(had_by(node), specs)
+    return with_taken(resources_of_empty_node(node), specs)
 
 
 def with_taken(

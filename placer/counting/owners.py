@@ -15,12 +15,12 @@ Held = Mapping[int, Strength]
 """Core, or NUMA node -> how strongly it is kept; those that nobody keeps are missing."""
 
 
-def known_cpus(node: Node, runner: RunningPod) -> CpuSet:
+def cpus_still_on_node(node: Node, runner: RunningPod) -> CpuSet:
     """Return the pod's CPUs without those that an update took from the node."""
     return runner.placement.cpuset & node.machine.topology.cpu.keys()
 
 
-def numa_nodes_held(node: Node, running: Iterable[RunningPod]) -> Held:
+def numa_nodes_held_exclusively(node: Node, running: Iterable[RunningPod]) -> Held:
     """Return the NUMA nodes with CPUs of running pods under NUMANodeLevel."""
     held: dict[int, Strength] = {}
     for pod in _under(node, ExclusivePolicy.NUMA_NODE_LEVEL, running):
@@ -29,7 +29,7 @@ def numa_nodes_held(node: Node, running: Iterable[RunningPod]) -> Held:
     return held
 
 
-def cores_held(node: Node, running: Iterable[RunningPod]) -> Held:
+def cores_held_exclusively(node: Node, running: Iterable[RunningPod]) -> Held:
     """Return the cores with CPUs of running pods that count as PCPULevel."""
     running = tuple(running)
     levelled = _under(node, ExclusivePolicy.NUMA_NODE_LEVEL, running)
@@ -43,12 +43,12 @@ def cores_held(node: Node, running: Iterable[RunningPod]) -> Held:
     held: dict[int, Strength] = {}
     cpus = node.machine.topology.cpu
     for pod in (*_under(node, ExclusivePolicy.PCPU_LEVEL, running), *fallen):
-        for cpu in known_cpus(node, pod):
+        for cpu in cpus_still_on_node(node, pod):
             _keep(held, cpus[cpu].core, pod)
     return held
 
 
-def owners_that_mind(running: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
+def owners_relevant_to_affinity(running: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
     """Return the pods that own CPUs and have labels or affinities of their own, by name."""
     found = [
         runner
@@ -63,7 +63,7 @@ def owners_of_cores(node: Node, owners: Iterable[RunningPod]) -> dict[int, tuple
     found: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
     cpus = node.machine.topology.cpu
     for position, runner in enumerate(owners):
-        for core in {cpus[cpu].core for cpu in known_cpus(node, runner)}:
+        for core in {cpus[cpu].core for cpu in cpus_still_on_node(node, runner)}:
             found[core] += (position,)
     return dict(found)
 
@@ -74,7 +74,7 @@ def _under(node: Node, policy: ExclusivePolicy, running: Iterable[RunningPod]) -
 
 def _numa_nodes(node: Node, pod: RunningPod) -> set[int]:
     cpus = node.machine.topology.cpu
-    homes = {cpus[cpu].numa_node for cpu in known_cpus(node, pod)}
+    homes = {cpus[cpu].numa_node for cpu in cpus_still_on_node(node, pod)}
     return {home for home in homes if home is not None}
 
 

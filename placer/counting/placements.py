@@ -5,14 +5,34 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from placer.counting.account import Account
-from placer.counting.container_devices import wants_by_cell, with_devices
-from placer.counting.containers import in_own_parts, in_parts, in_pool, taken_by
-from placer.counting.core_pairs import how_cores_are_kept, pick_pairs
-from placer.counting.cores import CoreWant, FreeCore, core_classes, free_cores, pick_cpus, takes_of
-from placer.counting.devices import devices_of_shares, grants_of, whole_of
+from placer.counting.container_devices import (
+    container_devices_by_cell,
+    divide_devices_among_containers,
+)
+from placer.counting.containers import (
+    containers_on_pool,
+    divide_choice_among_containers,
+    divide_cpus_among_containers,
+    taken_by_container,
+)
+from placer.counting.core_pairs import core_exclusivity_strengths, pick_cpus_for_exclusive_pods
+from placer.counting.cores import (
+    CoreWant,
+    FreeCore,
+    core_classes,
+    core_takes_of,
+    cores_with_free_threads,
+    pick_cpus,
+)
+from placer.counting.devices import device_grants_by_pod, devices_of_shares, whole_device_counts
 from placer.counting.environment import with_environment
 from placer.counting.memory import dealt_memory, memory_by_cell
-from placer.counting.pools import counts_on_numa_nodes, homes_of, pool_of, pools_after
+from placer.counting.pools import (
+    bound_cpu_milli_by_numa_node,
+    bound_numa_nodes,
+    pool_wants_of,
+    pools_after,
+)
 from placer_models.bound import is_bound_by_policy, pool_on_numa_nodes
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
@@ -20,10 +40,10 @@ from placer_models.device import DeviceKey
 from placer_models.placement import ContainerPlacement, DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, pods_of
 from placer_models.policy import BindPolicy, Strength
-from placer_models.problem.banks import follows_strategy
-from placer_models.problem.node_state import CoreGranularity, NodeState
+from placer_models.problem.banks import has_count_set_by_strategy
+from placer_models.problem.node_state import CoreDistinction, NodeState
 from placer_models.problem.problem import Choice, Choices, Problem, Shape
-from placer_models.quantity import format_cpus
+from placer_models.quantity import cpu_amount_in_words
 from placer_models.records import record
 from placer_models.variants import pod_on
 
@@ -128,7 +148,7 @@ def _on_node(
     cpus = _cpus(node, account, problem, state, pods)
     if isinstance(cpus, str):
         return cpus
-    granted = grants_of(
+    granted = device_grants_by_pod(
         account.devices,
         state,
         [(one.pod.title, one.shape, one.choice) for one in pods],
@@ -147,7 +167,7 @@ def _on_node(
     came = ((one.pod.spec.qos, own) for one, own in zip(pods, cpus, strict=True))
     pools = pools_after(account.pools, came)
     placing = [(one.pod.spec, one.choice) for one in pods]
-    counts = counts_on_numa_nodes(node, state, pools, placing, runners)
+    counts = bound_cpu_milli_by_numa_node(node, state, pools, placing, runners)
     placed = {}
     for at, (one, own, grants) in enumerate(zip(pods, cpus, granted, strict=True)):
         spec, choice = one.pod.spec, one.choice
@@ -155,7 +175,9 @@ def _on_node(
         if not spec.qos.owns_cpus:
             cpuset = pools.of(spec.qos).cpus
             if choice.pool:
-                cpuset = pool_on_numa_nodes(cpuset, homes_of(state, choice), node.machine.topology)
+                cpuset = pool_on_numa_nodes(
+                    cpuset, bound_numa_nodes(state, choice), node.machine.topology
+                )
         containers = _containers(node, problem, state, one, own, cpuset, grants)
         if one.home is None:
             containers, env = with_environment(containers, node)
@@ -216,17 +238,25 @@ def _containers(
     fit = problem.fit(one.index, one.choice.node)
     by_cell = None
     if fit is not None and fit.containers:
-        parts = in_own_parts(spec, fit.containers, one.choice, own, cpuset, node, problem)
+        parts = divide_choice_among_containers(
+            spec, fit.containers, one.choice, own, cpuset, node, problem
+        )
         indices = [part.index for part in fit.containers]
         first_device = 1 + len(problem.in_cells)
-        by_cell = wants_by_cell(spec, one.choice, indices, len(state.cells), first_device)
+        by_cell = container_devices_by_cell(
+            spec, one.choice, indices, len(state.cells), first_device
+        )
     elif not spec.qos.owns_cpus:
-        parts = in_pool(spec.containers, cpuset, home.containers if home else ())
+        parts = containers_on_pool(spec.containers, cpuset, home.containers if home else ())
     elif home:
         parts = home.containers
     else:
-        parts = in_parts(spec.containers, own, node.machine.topology)
-    return parts if home else with_devices(spec, parts, grants, node, state, by_cell)
+        parts = divide_cpus_among_containers(spec.containers, own, node.machine.topology)
+    return (
+        parts
+        if home
+        else divide_devices_among_containers(spec, parts, grants, node, state, by_cell)
+    )
 
 
 def _cpus(
@@ -243,20 +273,20 @@ def _cpus(
     fits = [problem.fit(one.index, one.choice.node) for one in pods]
     spread = [fit is not None and fit.bind is BindPolicy.SPREAD_BY_PCPUS for fit in fits]
     keeps: list[Strength | None] = [None] * len(pods)
-    if problem.granularity is CoreGranularity.PAIRS:
-        keeps = how_cores_are_kept(state, fits, [one.choice for one in pods])
+    if problem.granularity is CoreDistinction.PAIRS:
+        keeps = core_exclusivity_strengths(state, fits, [one.choice for one in pods])
     kept = frozenset[int]().union(*(one.kept_cpus for one in pods))
     classes = core_classes(node, account.cores, problem.core_tiers, problem.granularity)
     for position, (found, members) in enumerate(classes):
         takers = [i for i, one in enumerate(pods) if one.home is None and _takes(one, position)]
         if not takers:
             continue
-        cores = free_cores(node, account.cores, found, members)
+        cores = cores_with_free_threads(node, account.cores, found, members)
         cores = _without(cores, kept) if kept else cores
         wants = [CoreWant(pods[i].choice.cores[position], spread[i]) for i in takers]
         minding = [keeps[i] for i in takers]
         if found.paired and any(minding):
-            picked = pick_pairs(cores, wants, minding)
+            picked = pick_cpus_for_exclusive_pods(cores, wants, minding)
         else:
             picked = pick_cpus(found, cores, wants)
         if picked is None:
@@ -271,7 +301,7 @@ def _cpus(
         own.extend(sorted(one.kept_cpus))
         wanted = one.shape.owned_cpus
         if len(own) != wanted:
-            owns = format_cpus(1000 * wanted)
+            owns = cpu_amount_in_words(1000 * wanted)
             return f"pod {one.pod.title!r} owns {owns}; its counts give {len(own)}"
         if wanted and any(c.requests.cpu_milli % 1000 for c in one.pod.spec.containers):
             return (
@@ -292,7 +322,7 @@ def _without(cores: Sequence[FreeCore], kept: CpuSet) -> tuple[FreeCore, ...]:
     return tuple(core for core in left if core.free)
 
 
-def recount(
+def choices_from_placement(
     instance: Instance, accounts: Sequence[Account], problem: Problem, placement: Placement
 ) -> Choices:
     """Return the places of a placement as counts: the inverse of `realise`.
@@ -319,7 +349,9 @@ def recount(
     for index, pod in pods:
         place, shares = place_of[pod.key], shape_of[index].shares
         opened[place.node].update(
-            (g.type, g.minor) for g in place.devices if g.share or follows_strategy(shares, g.type)
+            (g.type, g.minor)
+            for g in place.devices
+            if g.share or has_count_set_by_strategy(shares, g.type)
         )
     choices: Choices = {}
     for index, pod in pods:
@@ -330,16 +362,16 @@ def recount(
         bind = fit.bind if fit and shape.owned_cpus else None
         choices[index] = Choice(
             node=at,
-            cores=takes_of(
+            cores=core_takes_of(
                 node, account.cores, problem.core_tiers, problem.granularity, bind, place.cpuset
             ),
-            devices=whole_of(state, place, shape),
+            devices=whole_device_counts(state, place, shape),
             pinned=memory_by_cell(problem, state, place),
             shares=devices_of_shares(state, account.devices, place, shape, opened[place.node]),
             containers=tuple(
-                taken_by(pod.spec, place.containers, container, node, state, problem)
+                taken_by_container(pod.spec, place.containers, container, node, state, problem)
                 for container in (fit.containers if fit else ())
             ),
-            pool=pool_of(state, node, RunningPod(pod, place)),
+            pool=pool_wants_of(state, node, RunningPod(pod, place)),
         )
     return choices

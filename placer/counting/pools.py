@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from placer.counting.containers import in_pool, on_cpus
+from placer.counting.containers import container_with_cpuset, containers_on_pool
 from placer_models.bound import bound_to, is_bound_by_policy, pool_on_numa_nodes
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet, cpus_without, is_same
@@ -18,7 +18,7 @@ from placer_models.policy import QosClass
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.pools import NO_POOL, CellPool, PoolBinding
 from placer_models.problem.problem import Choice
-from placer_models.sharing_out import Asked, shared_out
+from placer_models.sharing_out import Asked, share_out_requests
 from placer_models.topology import Topology
 
 CpuMilli = tuple[tuple[int, int], ...]
@@ -97,7 +97,7 @@ def pools_left(node: Node, pods: Sequence[RunningPod]) -> Pools:
         free = cpus_without(cpus, node.reserved_cpus)
         return Pool(cpus, free, sum(asked), bool(asked), node.milli_per_cpu)
 
-    wants = tuple(bound for pod in pods for bound in bound_by(node, pod))
+    wants = tuple(bound for pod in pods for bound in pool_bindings_of(node, pod))
     return Pools(pool(QosClass.LS, owned), pool(QosClass.BE, exclusive), wants)
 
 
@@ -134,7 +134,7 @@ def _asked_for_more(pool: Pool, milli: Sequence[int]) -> Pool:
     return Pool(pool.cpus, pool.free, pool.milli + sum(milli), True, pool.milli_per_cpu)
 
 
-def bound_by(node: Node, pod: RunningPod) -> Iterable[PoolBinding]:
+def pool_bindings_of(node: Node, pod: RunningPod) -> Iterable[PoolBinding]:
     """Yield what a pod, if it is bound, wants of its pool, by ids of NUMA nodes."""
     place, spec = pod.placement, pod.pod.spec
     homes = bound_to(place, spec, node)
@@ -157,7 +157,7 @@ def _by_numa_node(cpus: CpuSet, topology: Topology) -> dict[int, int]:
     return dict(Counter(home for home in homes if home is not None))
 
 
-def with_bound(state: NodeState, node: Node, pools: Pools) -> NodeState:
+def state_with_pool_bindings(state: NodeState, node: Node, pools: Pools) -> NodeState:
     """Return the state with what bound pods find in its cells, and with those that run there."""
     homes = [cell.numa_node for cell in state.cells]
 
@@ -192,16 +192,16 @@ def with_bound(state: NodeState, node: Node, pools: Pools) -> NodeState:
     )
 
 
-def pool_of(
+def pool_wants_of(
     state: NodeState, node: Node, pod: RunningPod
 ) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Return what a placed pod wants of the pool of its cells, as in ``Choice``."""
     index = {cell.numa_node: i for i, cell in enumerate(state.cells)}
-    wants = bound_by(node, pod)
+    wants = pool_bindings_of(node, pod)
     return tuple(sorted((tuple(sorted(index[numa] for numa in b.cells)), b.milli) for b in wants))
 
 
-def homes_of(state: NodeState, choice: Choice) -> frozenset[int]:
+def bound_numa_nodes(state: NodeState, choice: Choice) -> frozenset[int]:
     """Return the NUMA nodes to whose pool a pod is bound."""
     homes = (state.cells[cell].numa_node for cell in choice.pool_cells)
     return frozenset(home for home in homes if home is not None)
@@ -239,11 +239,11 @@ def _want_at(state: NodeState, spec: PodSpec, choice: Choice) -> _Want:
     if choice.containers:
         parts = ((state.cells[cells[0]].numa_node, part) for cells, part in choice.pool)
         said = tuple(sorted((numa, part) for numa, part in parts if numa is not None))
-    homes = homes_of(state, choice)
+    homes = bound_numa_nodes(state, choice)
     return _Want(homes, spec.requests.cpu_milli, said, fixed=said is not None)
 
 
-def counts_on_numa_nodes(
+def bound_cpu_milli_by_numa_node(
     node: Node,
     state: NodeState,
     pools: Pools,
@@ -280,7 +280,7 @@ def _counted(node: Node, pool: Pool, wants: Sequence[_Want]) -> list[CpuMilli]:
         asked: list[Asked] = []
         for want, said in zip(wants, kept, strict=True):
             asked += [((want.homes), want.milli)] if said is None else _single(said)
-        given = shared_out(room, asked)
+        given = share_out_requests(room, asked)
         if given is not None:
             parts = iter(given)
             found = []
@@ -319,12 +319,12 @@ def placement_in_pools(instance: Instance, placement: Placement) -> Placement:
         runner.pod.key: runner.placement
         for node in instance.nodes
         if node.name in on_node
-        for runner in running_pods_in_pools(node, on_node[node.name])
+        for runner in running_pods_with_current_pools(node, on_node[node.name])
     }
     return Placement(tuple(settled[place.key] for place in placement.pods))
 
 
-def running_pods_in_pools(
+def running_pods_with_current_pools(
     node: Node, pods: Sequence[RunningPod], left: Pools | None = None
 ) -> list[RunningPod]:
     """Return the pods of a node, with LS and BE pods in their pools as these are now.
@@ -349,13 +349,13 @@ def running_pods_in_pools(
         if spec.qos.owns_cpus:
             return runner
         whole = pools.of(spec.qos).cpus
-        if want is None and floats_in(whole, runner, node):
+        if want is None and floats_over_pool(whole, runner, node):
             return runner
         homes = want.homes if want else _NO_HOMES
         pool = pool_on_numa_nodes(whole, homes, node.machine.topology) if homes else whole
         containers = tuple(
-            on_cpus(part, part_of(whole, part, node) or pool)
-            for part in in_pool(spec.containers, pool, place.containers)
+            container_with_cpuset(part, container_pool_part(whole, part, node) or pool)
+            for part in containers_on_pool(spec.containers, pool, place.containers)
         )
         # A pod that floats where others are bound goes on floating, whatever becomes of the pool.
         milli = counts.get(i, () if is_bound_by_policy(spec, node) else place.cpu_milli)
@@ -367,7 +367,7 @@ def running_pods_in_pools(
     return [in_its_pool(i, runner) for i, runner in enumerate(pods)]
 
 
-def floats_in(pool: CpuSet, runner: RunningPod, node: Node) -> bool:
+def floats_over_pool(pool: CpuSet, runner: RunningPod, node: Node) -> bool:
     """Return whether a pod floats over all of the pool, and each of its containers does too."""
     spec, place = runner.pod.spec, runner.placement
     if place.cpu_milli is None and is_bound_by_policy(spec, node):
@@ -380,7 +380,7 @@ def floats_in(pool: CpuSet, runner: RunningPod, node: Node) -> bool:
     )
 
 
-def part_of(pool: CpuSet, container: ContainerPlacement, node: Node) -> CpuSet:
+def container_pool_part(pool: CpuSet, container: ContainerPlacement, node: Node) -> CpuSet:
     """Return the part of a pool that a container is bound to by itself; empty if it is not."""
     if not container.cpu_milli:
         return frozenset()

@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterator, Sequence
 from placer_models.cluster import Instance
 from placer_models.placement import NamespacedName
 from placer_models.whatif.change import InstanceChange, running_named, waiting_gang
-from placer_models.whatif.nodes import Add, Mend, SetLabel, Uncordon
+from placer_models.whatif.nodes import AddNodes, MendDevices, SetLabel, Uncordon
 from placer_models.whatif.pods import (
     AskLess,
     GiveUpTerm,
     MovePods,
     Relax,
-    Remove,
-    Scale,
-    with_moves,
+    RemovePods,
+    ScalePods,
+    with_named_pods_movable,
 )
 
 
-def acts_of(
+def instructions_for_changes(
     changes: Sequence[InstanceChange],
     instance: Instance,
     *,
@@ -39,7 +39,7 @@ def acts_of(
     moves = [one for one in changes if isinstance(one, MovePods)]
     acts = [act for one in changes if not isinstance(one, MovePods) for act in told(one, instance)]
     if moves:
-        budget = with_moves(moves, instance).move_budget
+        budget = with_named_pods_movable(moves, instance).move_budget
         acts.append(
             f"placer solve {shlex.join(files) or '…'} --move-budget {budget} "
             "--emit evictions,bindings FOLDER"
@@ -53,19 +53,19 @@ def _in_cluster(change: InstanceChange, instance: Instance) -> Iterator[str]:
     match change:
         case Uncordon():
             yield f"kubectl uncordon {change.node}"
-        case Mend():
+        case MendDevices():
             yield f"repair the devices of node {change.node} that are not healthy"
         case SetLabel():
             yield f"kubectl label node {change.node} {change.key}={change.value}"
-        case Remove():
+        case RemovePods():
             for namespace, name in _ended(change.key, instance):
                 yield f"kubectl delete pod -n {namespace} {name}"
-        case Add():
+        case AddNodes():
             yield f"add {_more_nodes(change.count)} like {change.of}"
         case GiveUpTerm(term="taint"):
             for namespace, name in _pods(change.key, instance):
                 yield _tolerating(instance, (namespace, name), change.which)
-        case GiveUpTerm() | Relax() | AskLess() | Scale():
+        case GiveUpTerm() | Relax() | AskLess() | ScalePods():
             yield f"in the template that the pods are made of: {_FIELD[type(change)](change)}"
 
 
@@ -73,16 +73,16 @@ def _in_files(change: InstanceChange, instance: Instance) -> Iterator[str]:
     match change:
         case Uncordon():
             yield f"in the file: node {change.node}: cordoned: false"
-        case Mend():
+        case MendDevices():
             yield f"in the file, once it is so: node {change.node}: no unhealthyDevices"
         case SetLabel():
             yield f"in the file: node {change.node}: labels: {{{change.key}: {change.value}}}"
-        case Remove():
+        case RemovePods():
             for namespace, name in _ended(change.key, instance):
                 yield f"in the file: no pod {namespace}/{name}"
-        case Add():
+        case AddNodes():
             yield f"in the file: {_more_nodes(change.count)} like {change.of}"
-        case GiveUpTerm() | Relax() | AskLess() | Scale():
+        case GiveUpTerm() | Relax() | AskLess() | ScalePods():
             yield f"in the file: {'/'.join(change.key)}: {_OF_FILES[type(change)](change)}"
 
 
@@ -155,7 +155,7 @@ _FIELD: dict[type[InstanceChange], Callable[..., str]] = {
         f"{change.policy}"
     ),
     AskLess: lambda change: f"resources.{_asked_less(change)}",
-    Scale: lambda change: f"replicas: {change.count}",
+    ScalePods: lambda change: f"replicas: {change.count}",
 }
 
 _OF_FILES: dict[type[InstanceChange], Callable[..., str]] = {
@@ -164,5 +164,5 @@ _OF_FILES: dict[type[InstanceChange], Callable[..., str]] = {
         "no numaPolicy" if change.policy == "numaPolicy" else f"{change.policy}: {{preferred: …}}"
     ),
     AskLess: _asked_less,
-    Scale: lambda change: f"replicas: {change.count}",
+    ScalePods: lambda change: f"replicas: {change.count}",
 }

@@ -9,21 +9,21 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from placer.counting.account import Account, account_of, alike_when_idle
+from placer.counting.account import Account, account_of, idle_account_key
 from placer.explain.final_state import with_only
-from placer.search.baseline import Baseline, SolveCache, running_on
+from placer.search.baseline import SolveCache, StartingAccounts, running_by_node
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.incremental import PersistentTuple
 from placer_models.pod import Gang, Pod, PodSpec
-from placer_models.relations import goes_on_asking, looks_at_others
+from placer_models.relations import asks_something_of_newcomers, looks_at_others
 from placer_models.whatif.pods import POLICIES
 
 Sorts = Sequence[int]
 """The number of each node's sort; nodes of one sort are alike."""
 
 
-def sorts_of(instance: Instance, baseline: Baseline) -> Sorts | None:
+def sorts_of(instance: Instance, baseline: StartingAccounts) -> Sorts | None:
     """Return the sorts of an instance's nodes, for the gangs that wait in it.
 
     They hold with changes, too: pods that ask for less, or give something up, tell no more nodes
@@ -35,7 +35,7 @@ def sorts_of(instance: Instance, baseline: Baseline) -> Sorts | None:
     """
     specs = dict.fromkeys(pod.spec for gang in instance.gangs for pod in gang.pods)
     runners = {id(one.pod.spec): one.pod.spec for one in instance.running}.values()
-    beyond = any(map(looks_at_others, specs)) or any(map(goes_on_asking, runners))
+    beyond = any(map(looks_at_others, specs)) or any(map(asks_something_of_newcomers, runners))
     if beyond or instance.groups or any(gang.levels for gang in instance.gangs):
         return None
     asked = dict.fromkeys(anyhow for spec in specs for anyhow in _anyhow(spec))
@@ -55,7 +55,7 @@ def sorts_of(instance: Instance, baseline: Baseline) -> Sorts | None:
 
 
 @dataclass(slots=True)
-class FewAlike:
+class AlikeNodeSample:
     """The first few nodes of each sort, for trials; counted once for all that need as many.
 
     Attributes:
@@ -66,11 +66,11 @@ class FewAlike:
     """
 
     instance: Instance
-    baseline: Baseline
+    baseline: StartingAccounts
     sorts: Sorts
-    _of_most: dict[int, tuple[Instance, Baseline]] = field(default_factory=dict)
+    _of_most: dict[int, tuple[Instance, StartingAccounts]] = field(default_factory=dict)
 
-    def where_wait(self, gangs: Sequence[Gang]) -> tuple[Instance, Baseline]:
+    def where_wait(self, gangs: Sequence[Gang]) -> tuple[Instance, StartingAccounts]:
         """Return as many nodes of each sort as the gangs have pods, or some more.
 
         The gangs, and no others, wait in the instance that is returned with its baseline.
@@ -84,24 +84,26 @@ class FewAlike:
                 seen[sort] += 1
                 if seen[sort] <= most:
                     kept.append(i)
-            self._of_most[most] = with_nodes(self.instance, self.baseline, kept)
+            self._of_most[most] = with_only_nodes(self.instance, self.baseline, kept)
         few, counted = self._of_most[most]
         return with_only(few, gangs), counted
 
 
-def with_nodes(
-    instance: Instance, baseline: Baseline, kept: Sequence[int]
-) -> tuple[Instance, Baseline]:
+def with_only_nodes(
+    instance: Instance, baseline: StartingAccounts, kept: Sequence[int]
+) -> tuple[Instance, StartingAccounts]:
     """Return the instance with some of its nodes, by their indices, and with who runs there."""
     nodes = tuple(instance.nodes[i] for i in kept)
     running = PersistentTuple.of(baseline.running[i] for i in kept)
     accounts = PersistentTuple.of(baseline.accounts[i] for i in kept)
     there = tuple(runner for of_node in running for runner in of_node)
     fewer = replace(instance, nodes=nodes, running=there)
-    return fewer, Baseline(nodes, running, accounts, SolveCache())
+    return fewer, StartingAccounts(nodes, running, accounts, SolveCache())
 
 
-def recounted_baseline(changed: Instance, instance: Instance, baseline: Baseline) -> Baseline:
+def recounted_baseline(
+    changed: Instance, instance: Instance, baseline: StartingAccounts
+) -> StartingAccounts:
     """Return the baseline of a changed instance; only nodes on which something changed are counted.
 
     Args:
@@ -116,7 +118,7 @@ def recounted_baseline(changed: Instance, instance: Instance, baseline: Baseline
     accounts: list[Account] = []
     idle: dict[Hashable, Account] = {}
     there: list[tuple[RunningPod, ...]] = []
-    for node, runners in zip(changed.nodes, running_on(changed), strict=True):
+    for node, runners in zip(changed.nodes, running_by_node(changed), strict=True):
         i = at.get(node.name)
         if i is not None and instance.nodes[i] is node and _alike(runners, baseline.running[i]):
             accounts.append(baseline.accounts[i])
@@ -128,12 +130,12 @@ def recounted_baseline(changed: Instance, instance: Instance, baseline: Baseline
         if runners:
             accounts.append(account_of(node, runners))
         else:
-            key = alike_when_idle(node)
+            key = idle_account_key(node)
             if key not in idle:
                 idle[key] = account_of(node, ())
             accounts.append(idle[key])
     running = PersistentTuple.of(there)
-    return Baseline(changed.nodes, running, PersistentTuple.of(accounts), baseline.cache)
+    return StartingAccounts(changed.nodes, running, PersistentTuple.of(accounts), baseline.cache)
 
 
 def _alike(some: Sequence[RunningPod], others: Sequence[RunningPod]) -> bool:

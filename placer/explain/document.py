@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from placer.explain.acts import acts_of
-from placer.explain.explanation import Explanation, NodeLack, SufficientChange, Winner
+from placer.explain.acts import instructions_for_changes
+from placer.explain.explanation import Explanation, NodeLack, OutvotingPods, SufficientChange
 from placer_models.cluster import Instance
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
@@ -49,7 +49,12 @@ def _explanation(
         ],
         "outvotedBy": _winner(one.winner),
         "changes": [
-            _change(change, acts_of(change.changes, instance, of_cluster=of_cluster, files=files))
+            _change(
+                change,
+                instructions_for_changes(
+                    change.changes, instance, of_cluster=of_cluster, files=files
+                ),
+            )
             for change in one.changes
         ],
         "ruledOut": list(one.ruled_out),
@@ -78,7 +83,7 @@ def _lack(lack: NodeLack) -> Json:
     }
 
 
-def _winner(winner: Winner | None) -> Json | None:
+def _winner(winner: OutvotingPods | None) -> Json | None:
     if winner is None:
         return None
     return {"pods": [_pod(key) for key in winner.pods], "tier": winner.tier}

@@ -6,23 +6,23 @@ from functools import partial
 from itertools import chain
 from time import monotonic
 
-from placer.explain.alike_nodes import FewAlike, sorts_of
+from placer.explain.alike_nodes import AlikeNodeSample, sorts_of
 from placer.explain.explanation import (
     Explanation,
     FunnelStep,
     NearMiss,
+    OutvotingPods,
     SufficientChange,
-    Winner,
 )
-from placer.explain.final_state import beside_placed, with_only
+from placer.explain.final_state import instance_after_answer, with_only
 from placer.explain.kind_outcome import KindOutcome
 from placer.explain.nearest import NodesBySort, by_sort, nearest_misses
 from placer.explain.nodes_after import NodesAfter
-from placer.explain.outvoted import winner_of
+from placer.explain.outvoted import pods_that_outvoted
 from placer.explain.smallest_change import ChangeSearch
-from placer.explain.token import token_of
+from placer.explain.token import verdict_token
 from placer.explain.trial import TrialOutcome
-from placer.search.baseline import baseline_of
+from placer.search.baseline import starting_accounts_of
 from placer.search.budget import Budget
 from placer.search.options import SolveOptions
 from placer.search.reasons.gangs import level_blocker
@@ -33,7 +33,7 @@ from placer.state.network import required_levels
 from placer.state.out_of_time import OutOfTimeError
 from placer.state.requirements import PodRequirements
 from placer_models.cluster import Instance
-from placer_models.illegal_running import with_counted
+from placer_models.illegal_running import with_running_as_counted
 from placer_models.placement import (
     Answer,
     NamespacedName,
@@ -43,8 +43,8 @@ from placer_models.placement import (
     Unplaced,
 )
 from placer_models.pod import Gang, PodSpec
-from placer_models.reasons import Blocked, Verdict, verdict_of
-from placer_models.typed import typed
+from placer_models.reasons import Blocked, UnplacedVerdict, verdict_of_reasons
+from placer_models.typed import check_argument_types
 
 DEFAULT_SECONDS = 10.0
 """How long changes are looked for, for all that is explained together."""
@@ -52,11 +52,11 @@ DEFAULT_SECONDS = 10.0
 NEAREST_SHARE, LEAST_NEAREST_S = 0.25, 1.0
 """The share of the time for nearest misses, and how long they are looked for in any case."""
 
-NO_PLACE_LOOKED_FOR = (Verdict.ILLEGAL, Verdict.NOT_ASKED)
+NO_PLACE_LOOKED_FOR = (UnplacedVerdict.ILLEGAL, UnplacedVerdict.NOT_ASKED)
 """Verdicts on pods that no change of the cluster helps."""
 
 
-@typed
+@check_argument_types
 def explain(
     instance: Instance,
     answer: Answer,
@@ -89,19 +89,20 @@ def explain(
     unplaced = () if isinstance(answer, Placed) else answer.unplaced
     shapes = list(_shapes(instance, unplaced, _asked_about(instance, unplaced, pods)))
     looked_for = [
-        bool(gangs) and verdict_of(some[0].why) not in NO_PLACE_LOOKED_FOR for some, gangs in shapes
+        bool(gangs) and verdict_of_reasons(some[0].why) not in NO_PLACE_LOOKED_FOR
+        for some, gangs in shapes
     ]
     nearest_s = max(LEAST_NEAREST_S, NEAREST_SHARE * seconds)
     near = _Nearest(instance, placement, nearest_s) if nearest and any(looked_for) else None
     baseline = alike = None
     # All trials begin with the same nodes, so these are counted once.
-    settled = with_counted(beside_placed(instance, placement, instance.gangs))
+    settled = with_running_as_counted(instance_after_answer(instance, placement, instance.gangs))
     if any(looked_for) and (near or seconds > 0):
         same = near is not None and not placement.pods and settled.running is instance.running
-        baseline = near.after.before if near and same else baseline_of(settled)
+        baseline = near.after.before if near and same else starting_accounts_of(settled)
         of_all = [gangs for (_, gangs), looked in zip(shapes, looked_for, strict=True) if looked]
         sorts = sorts_of(with_only(settled, [*chain(*of_all)]), baseline)
-        alike = None if sorts is None else FewAlike(settled, baseline, sorts)
+        alike = None if sorts is None else AlikeNodeSample(settled, baseline, sorts)
     if near and alike is not None:
         near.sorts = by_sort(instance.nodes, alike.sorts)
     misses = [
@@ -152,7 +153,7 @@ class _Nearest:
 
     def of(
         self, one: Unplaced, gang: Gang, left: int
-    ) -> tuple[tuple[NearMiss, ...], Winner | None]:
+    ) -> tuple[tuple[NearMiss, ...], OutvotingPods | None]:
         """Return the nodes that lack least, and who has the place of who is outvoted.
 
         Args:
@@ -179,9 +180,9 @@ class _Nearest:
             near = nearest_misses(stage, ask, placed, part, barred, sorts, there)
         except OutOfTimeError:
             return (), None
-        if verdict_of(one.why) is not Verdict.OUTVOTED:
+        if verdict_of_reasons(one.why) is not UnplacedVerdict.OUTVOTED:
             return near, None
-        return near, winner_of(self.instance, self.placement, gang, near, part.left)
+        return near, pods_that_outvoted(self.instance, self.placement, gang, near, part.left)
 
 
 def _asked_about(
@@ -244,15 +245,15 @@ def _explanation(
     found: dict[str, KindOutcome],
     all_nodes: int,
     nearest: Sequence[NearMiss],
-    winner: Winner | None,
+    winner: OutvotingPods | None,
 ) -> Explanation:
     first = left_out[0]
     funnel = funnel_of(first, all_nodes)
     return Explanation(
         pods=tuple((one.namespace, one.name) for one in left_out),
         gang=first.gang,
-        verdict=verdict_of(first.why),
-        token=token_of(first.why, funnel),
+        verdict=verdict_of_reasons(first.why),
+        token=verdict_token(first.why, funnel),
         sentence=first.reasons[0],
         brief=_brief(first, spec),
         more=first.reasons[1:],

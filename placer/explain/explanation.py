@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from placer_models.placement import NamespacedName
-from placer_models.reasons import Verdict
+from placer_models.reasons import UnplacedVerdict
 from placer_models.typed import check_types
 from placer_models.whatif.change import InstanceChange
 
@@ -101,7 +101,7 @@ class NearMiss:
 
 
 @dataclass(frozen=True, slots=True)
-class Winner:
+class OutvotingPods:
     """Pods that the answer has placed where those that are explained could be in their stead.
 
     Attributes:
@@ -160,14 +160,14 @@ class Explanation:
 
     pods: tuple[NamespacedName, ...]
     gang: str | None
-    verdict: Verdict | None
+    verdict: UnplacedVerdict | None
     token: str
     sentence: str
     brief: str = ""
     more: tuple[str, ...] = ()
     funnel: tuple[FunnelStep, ...] = ()
     nearest: tuple[NearMiss, ...] = ()
-    winner: Winner | None = None
+    winner: OutvotingPods | None = None
     changes: tuple[SufficientChange, ...] = ()
     ruled_out: tuple[str, ...] = ()
     open: tuple[str, ...] = ()

@@ -6,11 +6,17 @@ from itertools import combinations
 from math import comb
 
 from placer.explain.explanation import SufficientChange
-from placer.explain.kind_outcome import MOST_TRIALS, KindOutcome, Option, all_of, more_may_be_worse
-from placer.explain.trial import TrialOutcome, Trials
+from placer.explain.kind_outcome import (
+    MOST_TRIALS,
+    KindOutcome,
+    Option,
+    changes_of_all_options,
+    more_may_be_worse,
+)
+from placer.explain.trial import ChangeTrials, TrialOutcome
 
 
-def fewest_changes(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
+def fewest_changes(kind: str, options: Sequence[Option], trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest of some changes that do together.
 
     Of as few those are taken whose last one comes first among the options, then the one before it.
@@ -21,7 +27,7 @@ def fewest_changes(kind: str, options: Sequence[Option], trials: Trials) -> Kind
     """
     if not options:
         return TrialOutcome.RULED_OUT
-    every = trials.outcome(all_of(options))
+    every = trials.outcome(changes_of_all_options(options))
     if every is not TrialOutcome.FITS:
         if not more_may_be_worse(trials.instance):
             return every
@@ -30,27 +36,30 @@ def fewest_changes(kind: str, options: Sequence[Option], trials: Trials) -> Kind
     size = 1
     while size < len(options) and comb(len(options), size) <= MOST_TRIALS:
         for some in _sets(options, size):
-            outcome = trials.outcome(all_of(some))
+            outcome = trials.outcome(changes_of_all_options(some))
             if outcome is TrialOutcome.FITS:
-                return SufficientChange(kind, all_of(some), certain or size == 1)
+                return SufficientChange(kind, changes_of_all_options(some), certain or size == 1)
             certain = certain and outcome is TrialOutcome.RULED_OUT
         size += 1
     kept = _without_needless(options, trials)
     # Every set smaller than `size` was tried.
-    return SufficientChange(kind, all_of(kept), len(kept) == 1 or (certain and len(kept) == size))
+    return SufficientChange(
+        kind, changes_of_all_options(kept), len(kept) == 1 or (certain and len(kept) == size)
+    )
 
 
 def equally_small_changes(
-    found: SufficientChange, options: Sequence[Option], trials: Trials
+    found: SufficientChange, options: Sequence[Option], trials: ChangeTrials
 ) -> SufficientChange:
     """Return a change with those that are as small and would do as well, as far as time allows."""
     size = sum(option[0] in found.changes for option in options)
     if comb(len(options), size) > MOST_TRIALS:
         return found
     others = tuple(
-        all_of(some)
+        changes_of_all_options(some)
         for some in _sets(options, size)
-        if all_of(some) != found.changes and trials.outcome(all_of(some)) is TrialOutcome.FITS
+        if changes_of_all_options(some) != found.changes
+        and trials.outcome(changes_of_all_options(some)) is TrialOutcome.FITS
     )
     return replace(found, others=others)
 
@@ -61,23 +70,23 @@ def _sets(options: Sequence[Option], size: int) -> Iterator[tuple[Option, ...]]:
     return (tuple(options[i] for i in some) for some in places)
 
 
-def _any_of(kind: str, options: Sequence[Option], trials: Trials) -> KindOutcome:
+def _any_of(kind: str, options: Sequence[Option], trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest that do, where they may do though all of them together do not."""
     if 2 ** len(options) > MOST_TRIALS:
         return TrialOutcome.OPEN
     found: KindOutcome = TrialOutcome.RULED_OUT
     for size in range(1, len(options) + 1):
         for some in _sets(options, size):
-            outcome = trials.outcome(all_of(some))
+            outcome = trials.outcome(changes_of_all_options(some))
             if outcome is TrialOutcome.FITS:
                 certain = size == 1 or found is TrialOutcome.RULED_OUT
-                return SufficientChange(kind, all_of(some), certain)
+                return SufficientChange(kind, changes_of_all_options(some), certain)
             if outcome is TrialOutcome.OPEN:
                 found = outcome
     return found
 
 
-def _without_needless(options: Sequence[Option], trials: Trials) -> list[Option]:
+def _without_needless(options: Sequence[Option], trials: ChangeTrials) -> list[Option]:
     """Return a part of the changes of which each is needed; whole halves are left out first.
 
     The last ones are left out first, so that those stay that come first.
@@ -88,7 +97,7 @@ def _without_needless(options: Sequence[Option], trials: Trials) -> list[Option]
         start = 0
         while start < len(kept):
             fewer = kept[:start] + kept[start + size :]
-            if fewer and trials.outcome(all_of(fewer)) is TrialOutcome.FITS:
+            if fewer and trials.outcome(changes_of_all_options(fewer)) is TrialOutcome.FITS:
                 kept = fewer
             else:
                 start += size

@@ -8,7 +8,9 @@ from placer_models.placement import Placement
 from placer_models.pod import Gang
 
 
-def beside_placed(instance: Instance, placement: Placement, gangs: Sequence[Gang]) -> Instance:
+def instance_after_answer(
+    instance: Instance, placement: Placement, gangs: Sequence[Gang]
+) -> Instance:
     """Return the instance in which the answer has come true, and only these gangs wait.
 
     Running pods that the answer moves are in their new places. Nobody may move any more.

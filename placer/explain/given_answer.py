@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
-from placer.search.baseline import baseline_of
+from placer.search.baseline import starting_accounts_of
 from placer.search.budget import Budget
 from placer.search.options import SolveOptions
-from placer.search.reasons.unplaced import never_asked, why_unplaced
+from placer.search.reasons.unplaced import left_out_as_unplaced, why_unplaced
 from placer_models.cluster import Instance
 from placer_models.placement import PartlyPlaced, Placed, Placement, TierValue
 
@@ -16,7 +16,9 @@ class StaleAnswerError(ValueError):
     """A placement is no answer to the instance: it breaks a rule there, or moves running pods."""
 
 
-def answer_given(instance: Instance, placement: Placement, seconds: float) -> Placed | PartlyPlaced:
+def answer_from_placement(
+    instance: Instance, placement: Placement, seconds: float
+) -> Placed | PartlyPlaced:
     """Return the answer that a placement is to an instance; nothing is proven of its tiers.
 
     Args:
@@ -40,11 +42,11 @@ def answer_given(instance: Instance, placement: Placement, seconds: float) -> Pl
             f"the answer does not fit the instance: {breach.rule}: {breach.message}; "
             "solve again, or leave the answer out"
         )
-    baseline = baseline_of(stays)
+    baseline = starting_accounts_of(stays)
     budget = Budget(SolveOptions(time_limit_s=seconds))
     left_out = (
         *why_unplaced(stays, stays, baseline, placement, budget),
-        *never_asked(stays.left_out),
+        *left_out_as_unplaced(stays.left_out),
     )
     tiers = tuple(TierValue(tier, value, None, False) for tier, value in measure(stays, placement))
     if left_out:

@@ -7,15 +7,20 @@ from placer.counting.account import Account, account_of
 from placer.explain.explanation import HoldingPod
 from placer.search.budget import Budget
 from placer.search.reasons.blocking import blocker_by_counting, blocker_of
-from placer.search.reasons.question import OtherPods, PodOnNode, is_unwanted, unwanted_terms
-from placer.search.reasons.register import REASON_RULES, demands_of, node_lacks
+from placer.search.reasons.question import (
+    OtherPods,
+    PodOnNode,
+    is_kept_away_by_others,
+    terms_keeping_pod_away,
+)
+from placer.search.reasons.register import REASON_RULES, all_demands_of, is_lacking_by_counting
 from placer.search.reasons.stages import NodesAtStage
 from placer.state.out_of_time import OutOfTimeError
 from placer.state.requirements import PodRequirements
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import RunningPod
 from placer_models.placement import NamespacedName
-from placer_models.reasons import Demand
+from placer_models.reasons import RuleDemand
 from placer_models.relations import domain_limits
 
 PlacedKeys = frozenset[NamespacedName]
@@ -23,7 +28,7 @@ PlacedKeys = frozenset[NamespacedName]
 
 
 def holders_of(
-    demand: Demand, stage: NodesAtStage, ask: PodRequirements, index: int, placed: PlacedKeys
+    demand: RuleDemand, stage: NodesAtStage, ask: PodRequirements, index: int, placed: PlacedKeys
 ) -> tuple[HoldingPod, ...]:
     """Return who holds what a node lacks of a demand that counting settles, those of most first."""
     asked = stage.question(ask, index)
@@ -37,13 +42,13 @@ def holders_of(
         if now is not None and then is not None:
             if then.left > now.left:
                 found.append(_holder(runner, placed, then.left - max(0, now.left)))
-        elif not node_lacks(demand, fewer, account):
+        elif not is_lacking_by_counting(demand, fewer, account):
             found.append(_holder(runner, placed))
     return tuple(sorted(found, key=lambda one: (-(one.amount or 0), one.pod)))
 
 
 def counting_pods(
-    demand: Demand, stage: NodesAtStage, ask: PodRequirements, index: int, placed: PlacedKeys
+    demand: RuleDemand, stage: NodesAtStage, ask: PodRequirements, index: int, placed: PlacedKeys
 ) -> tuple[HoldingPod, ...]:
     """Return the pods that count in the node's domain, where a limit of the pod's own is reached.
 
@@ -71,7 +76,7 @@ def in_the_way(
     found = []
     try:
         for runner, fewer, account in _without_each(stage.question(ask, index)):
-            demands = demands_of(fewer)
+            demands = all_demands_of(fewer)
             kept_off = blocker_by_counting(fewer, account, demands)
             if kept_off is None and blocker_of(fewer, account, demands, budget) is None:
                 found.append(_holder(runner, placed))
@@ -102,7 +107,7 @@ def _kept_apart_by(asked: PodOnNode, placed: PlacedKeys) -> Iterator[HoldingPod]
             domains[key][asked.node.topology_domain(key) or ""] = (runner,)
         crowd = OtherPods((runner,), domains)
         alone = replace(asked, running=(runner,) if is_here else (), crowd=crowd)
-        if is_unwanted(alone) or any(unwanted_terms(alone)):
+        if is_kept_away_by_others(alone) or any(terms_keeping_pod_away(alone)):
             yield _holder(runner, placed)
 
 

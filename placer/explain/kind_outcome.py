@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from placer.explain.explanation import SufficientChange
-from placer.explain.trial import TrialOutcome, Trials, outcome_of
+from placer.explain.trial import ChangeTrials, TrialOutcome, outcome_of
 from placer_models.cluster import Instance, Nodes
 from placer_models.legal import IllegalPodError
 from placer_models.pod import pods_of
@@ -21,7 +21,7 @@ KindOutcome = SufficientChange | TrialOutcome
 """A change that does; or that none of the kind would, or that it is not known."""
 
 
-def is_ruled_out(instance: Instance, trials: Trials) -> bool:
+def is_placing_all_ruled_out(instance: Instance, trials: ChangeTrials) -> bool:
     """Return whether it is proven that not all that wait in another instance have a place."""
     try:
         answer = trials.answer(instance)
@@ -30,7 +30,7 @@ def is_ruled_out(instance: Instance, trials: Trials) -> bool:
     return answer is not None and outcome_of(answer, instance) is TrialOutcome.RULED_OUT
 
 
-def spreads(instance: Instance) -> bool:
+def has_domain_limits(instance: Instance) -> bool:
     """Return whether a pod minds domains: then another node may be another empty domain."""
     pods = pods_of(instance.gangs)
     return any(any(domain_limits(pod.spec, pod.namespace)) for pod in pods)
@@ -42,7 +42,7 @@ def more_may_be_worse(instance: Instance) -> bool:
     Nodes that come, or that a pod may look at, may be empty domains; who ends may be company; and
     a pod without a NUMA policy of its own is under that of its node.
     """
-    return spreads(instance) or _have_numa_policy(instance) or _wants_company(instance)
+    return has_domain_limits(instance) or _have_numa_policy(instance) or _wants_company(instance)
 
 
 def _wants_company(instance: Instance) -> bool:
@@ -55,7 +55,7 @@ def _wants_company(instance: Instance) -> bool:
     )
 
 
-def may_need_more(instance: Instance) -> bool:
+def less_may_not_fit(instance: Instance) -> bool:
     """Return whether less of something may not fit though more does.
 
     NUMA policies allow sets of NUMA nodes by what is asked for; whole cores and partitions of
@@ -74,12 +74,12 @@ def _have_numa_policy(instance: Instance) -> bool:
     return Nodes.of(instance.nodes).bind_pools or any(pod.spec.alignment in BINDING for pod in pods)
 
 
-def all_of(options: Iterable[Option]) -> Option:
+def changes_of_all_options(options: Iterable[Option]) -> Option:
     """Return several options as one."""
     return tuple(change for option in options for change in option)
 
 
-def none_of(outcomes: Sequence[KindOutcome]) -> TrialOutcome:
+def outcome_if_none_found(outcomes: Sequence[KindOutcome]) -> TrialOutcome:
     """Return what is known where several looks have found no change."""
     return TrialOutcome.OPEN if TrialOutcome.OPEN in outcomes else TrialOutcome.RULED_OUT
 

@@ -10,18 +10,18 @@ from placer.explain.kind_outcome import (
     MOST_TRIALS,
     KindOutcome,
     Option,
-    all_of,
-    is_ruled_out,
-    may_need_more,
-    none_of,
+    changes_of_all_options,
+    is_placing_all_ruled_out,
+    less_may_not_fit,
+    outcome_if_none_found,
 )
-from placer.explain.relaxed import asking_nothing, without_policies
-from placer.explain.trial import TrialOutcome, Trials
+from placer.explain.relaxed import without_policies, without_requests
+from placer.explain.trial import ChangeTrials, TrialOutcome
 from placer_models.pod import Gang, PodSpec
 from placer_models.whatif.change import ChangeError
 from placer_models.whatif.language import apply_all
 from placer_models.whatif.pods import AskLess
-from placer_models.whatif.shares import amount_text, is_in_bytes, parts_asked
+from placer_models.whatif.shares import amount_text, is_in_bytes, share_amounts_asked
 
 CPU_STEP_MILLI, MEMORY_STEP_BYTES = 100, 1 << 20
 """In what steps less CPU and less memory are looked for."""
@@ -52,9 +52,9 @@ class ResourceAsked(NamedTuple):
         return AskLess(gang.key, self.name, amount, text)
 
 
-def ask_less(trials: Trials) -> KindOutcome:
+def ask_less(trials: ChangeTrials) -> KindOutcome:
     """Look for the least that has to be asked less of one resource; not of several at once."""
-    if is_ruled_out(asking_nothing(trials.instance), trials):
+    if is_placing_all_ruled_out(without_requests(trials.instance), trials):
         return TrialOutcome.RULED_OUT
     specs = {pod.spec for gang in trials.instance.gangs for pod in gang.pods}
     if len(specs) > 1 or any(spec.variants for spec in specs):
@@ -65,10 +65,10 @@ def ask_less(trials: Trials) -> KindOutcome:
         if isinstance(found, SufficientChange):
             return found
         outcomes.append(found)
-    return none_of(outcomes)
+    return outcome_if_none_found(outcomes)
 
 
-def ask_less_of_several(trials: Trials) -> KindOutcome:
+def ask_less_of_several(trials: ChangeTrials) -> KindOutcome:
     """Look for how much less has to be asked of several resources at once.
 
     One after the other is asked for as much of as the least of those that follow allows. So
@@ -80,7 +80,7 @@ def ask_less_of_several(trials: Trials) -> KindOutcome:
     asked = list(resources_asked(specs.pop()))
     gangs = trials.instance.gangs
     least = {one.name: tuple(one.less(gang, 1) for gang in gangs) for one in asked if one.steps > 1}
-    known = trials.outcome(all_of(least.values()))
+    known = trials.outcome(changes_of_all_options(least.values()))
     if known is not TrialOutcome.FITS:
         return known
     certain = True
@@ -89,7 +89,7 @@ def ask_less_of_several(trials: Trials) -> KindOutcome:
         if one.name not in least:
             continue
         del least[one.name]
-        others = all_of((*kept, *least.values()))
+        others = changes_of_all_options((*kept, *least.values()))
         known = trials.outcome(others)
         if known is TrialOutcome.FITS:
             continue
@@ -98,7 +98,7 @@ def ask_less_of_several(trials: Trials) -> KindOutcome:
             return TrialOutcome.OPEN
         certain = certain and known is TrialOutcome.RULED_OUT and found.smallest
         kept.append(found.changes)
-    return SufficientChange("ask-less", all_of(kept), certain)
+    return SufficientChange("ask-less", changes_of_all_options(kept), certain)
 
 
 def resources_asked(spec: PodSpec) -> Iterator[ResourceAsked]:
@@ -111,7 +111,7 @@ def resources_asked(spec: PodSpec) -> Iterator[ResourceAsked]:
     for device in asked.devices:
         # Of two shares of a type one alone may have to be less.
         if device.share is not None and types.count(device.type) == 1:
-            for part, amount in parts_asked(device):
+            for part, amount in share_amounts_asked(device):
                 name = part.rpartition(".")[2]
                 step = MEMORY_STEP_BYTES if is_in_bytes(device.share, name) else 1
                 yield ResourceAsked(part, amount, step, partial(amount_text, device.share, name))
@@ -123,7 +123,7 @@ def resources_asked(spec: PodSpec) -> Iterator[ResourceAsked]:
         yield ResourceAsked("memory", asked.memory_bytes, MEMORY_STEP_BYTES)
 
 
-def _least_less(asked: ResourceAsked, trials: Trials) -> KindOutcome:
+def _least_less(asked: ResourceAsked, trials: ChangeTrials) -> KindOutcome:
     """Look for the largest amount below what is asked for with which all fit."""
     gangs = trials.instance.gangs
 
@@ -132,9 +132,9 @@ def _least_less(asked: ResourceAsked, trials: Trials) -> KindOutcome:
 
     most = _most_left(asked.name, trials)
     high = asked.steps if most is None else min(asked.steps, most // asked.step + 1)
-    steps = StepSearch(low=1, high=high)  # to ask for nothing is not to ask for less
+    steps = LargestCountSearch(low=1, high=high)  # to ask for nothing is not to ask for less
     # Where less may not fit though more does, nothing follows from what does not fit.
-    plain = not may_need_more(trials.instance)
+    plain = not less_may_not_fit(trials.instance)
     if not plain and _without_policies_none_fits(less(steps.low), trials):
         return TrialOutcome.RULED_OUT
     found = steps.most_that_fits(lambda count: trials.outcome(less(count)), plain=plain)
@@ -143,7 +143,7 @@ def _least_less(asked: ResourceAsked, trials: Trials) -> KindOutcome:
     return SufficientChange("ask-less", less(found), steps.beyond is TrialOutcome.RULED_OUT)
 
 
-def _most_left(resource: str, trials: Trials) -> int | None:
+def _most_left(resource: str, trials: ChangeTrials) -> int | None:
     """Return how much the node that has most left of a resource has; None: that is not counted.
 
     Nobody who asks for more has a place.
@@ -165,17 +165,17 @@ def _at_least_0(amount: int) -> int:
     return max(0, amount)
 
 
-def _without_policies_none_fits(least: Option, trials: Trials) -> bool:
+def _without_policies_none_fits(least: Option, trials: ChangeTrials) -> bool:
     """Return whether even the least does not fit, where no policy makes less harder than more."""
     try:
         changed = apply_all(least, trials.instance)
     except ChangeError:
         return False
-    return is_ruled_out(without_policies(changed), trials)
+    return is_placing_all_ruled_out(without_policies(changed), trials)
 
 
 @dataclass(slots=True)
-class StepSearch:
+class LargestCountSearch:
     """A search for the largest count, from low to below high, with which all fit.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from placer.explain.alike_nodes import with_nodes
+from placer.explain.alike_nodes import with_only_nodes
 from placer.explain.explanation import SufficientChange
 from placer.explain.fewest import fewest_changes
 from placer.explain.kind_outcome import (
@@ -10,15 +10,15 @@ from placer.explain.kind_outcome import (
     KindOutcome,
     Option,
     all_certain,
-    is_ruled_out,
-    none_of,
+    is_placing_all_ruled_out,
+    outcome_if_none_found,
 )
-from placer.explain.trial import TrialOutcome, Trials, outcome_of
+from placer.explain.trial import ChangeTrials, TrialOutcome, outcome_of
 from placer_models.placement import NamespacedName, Placed
 from placer_models.pod import Gang, pods_of
 from placer_models.reach import any_reaches_beyond
 from placer_models.relations import looks_at_others
-from placer_models.whatif.pods import MovePods, Remove
+from placer_models.whatif.pods import MovePods, RemovePods
 
 MOST_MOVES = 8
 """How many running pods a proposed change moves at most."""
@@ -34,7 +34,7 @@ SHARE_OF_PROOF = 0.5
 """The share of the time that is left of what is spent on nodes that are no better, for a proof."""
 
 
-def move(trials: Trials) -> KindOutcome:
+def fewest_pods_to_move(trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest running pods whose move makes room."""
     every = trials.whole or trials
     could = sum(one.movable for one in every.instance.running)
@@ -56,7 +56,7 @@ def move(trials: Trials) -> KindOutcome:
     return SufficientChange("move", changes, proven or len(changes) == 1)
 
 
-def first_by_name(found: SufficientChange, trials: Trials) -> SufficientChange:
+def equal_moves_first_by_name(found: SufficientChange, trials: ChangeTrials) -> SufficientChange:
     """Return a change that moves as many pods, the first by name, as far as time allows.
 
     The last name is as early as may be, then the one before it: which pods may move is halved
@@ -82,7 +82,9 @@ def first_by_name(found: SufficientChange, trials: Trials) -> SufficientChange:
     return replace(found, changes=changes)
 
 
-def _moved(most: int, may_move: set[NamespacedName], among: Trials) -> list[NamespacedName] | None:
+def _moved(
+    most: int, may_move: set[NamespacedName], among: ChangeTrials
+) -> list[NamespacedName] | None:
     """Return who moves where no others may, and so many at most; None: that is not known to do."""
     running = tuple(
         one if not one.movable or one.pod.key in may_move else replace(one, movable=False)
@@ -94,7 +96,7 @@ def _moved(most: int, may_move: set[NamespacedName], among: Trials) -> list[Name
     return sorted(one.home.key for one in answer.moves)
 
 
-def _has_no_room_when_empty(trials: Trials) -> bool:
+def _has_no_room_when_empty(trials: ChangeTrials) -> bool:
     """Return whether it is proven that not all fit even where only pods of nodes run.
 
     Only where nobody who runs is company for who waits: where nodes may stand for each other, or
@@ -104,10 +106,10 @@ def _has_no_room_when_empty(trials: Trials) -> bool:
     if trials.whole is None and any(looks_at_others(pod.spec) for pod in waiting):
         return False
     left = tuple(one for one in trials.instance.running if one.of_node)
-    return is_ruled_out(replace(trials.instance, running=left), trials)
+    return is_placing_all_ruled_out(replace(trials.instance, running=left), trials)
 
 
-def _among_few_nodes(every: Trials) -> Trials:
+def _among_few_nodes(every: ChangeTrials) -> ChangeTrials:
     """Return trials with the nodes that few pods have to leave, and with some that have room.
 
     What fits there fits in the whole instance, where moved pods look at nothing beyond a node.
@@ -124,11 +126,11 @@ def _among_few_nodes(every: Trials) -> Trials:
     leaving = sorted(crowded, key=lambda i: len(running[i]))[: waiting + MOST_LEFT]
     roomy = sorted(range(len(instance.nodes)), key=lambda i: _room(every, i), reverse=True)
     taking = [i for i in roomy if i not in leaving][:MOST_TAKEN]
-    few, counted = with_nodes(instance, every.counted, sorted({*leaving, *taking}))
-    return Trials(few, every.left_s, every.most_s, counted)
+    few, counted = with_only_nodes(instance, every.counted, sorted({*leaving, *taking}))
+    return ChangeTrials(few, every.left_s, every.most_s, counted)
 
 
-def _room(every: Trials, index: int) -> tuple[int, int, int]:
+def _room(every: ChangeTrials, index: int) -> tuple[int, int, int]:
     """Return how much a node has left: devices, CPU, memory."""
     account = every.counted.accounts[index]
     memory = sum(account.memory.bytes_in.values())
@@ -143,7 +145,7 @@ class _RoomOnNode:
     ended: Option
 
 
-def end(trials: Trials) -> KindOutcome:
+def fewest_pods_to_end(trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest running pods whose end makes room.
 
     For pods that ask for the same each node is looked at by itself, which is the same question as
@@ -164,11 +166,11 @@ def end(trials: Trials) -> KindOutcome:
     if not alone or any_reaches_beyond((*pods, *runners)):
         if len(may_end) > MOST_ENDED:
             return _ended_by_trying(every) if len(pods) == 1 else TrialOutcome.OPEN
-        return fewest_changes("end", [(Remove(key),) for key in may_end], every)
+        return fewest_changes("end", [(RemovePods(key),) for key in may_end], every)
     outcomes: list[KindOutcome] = []
     rooms = _cheapest_rooms(every, len(pods), outcomes)
     if not rooms:
-        return none_of(outcomes) if len(pods) == 1 else TrialOutcome.OPEN
+        return outcome_if_none_found(outcomes) if len(pods) == 1 else TrialOutcome.OPEN
     among = _with_rooms(every, rooms) if trials.whole is not None else every
     enough = _fewest_rooms(rooms, among)
     if enough is None:
@@ -178,7 +180,7 @@ def end(trials: Trials) -> KindOutcome:
     return SufficientChange("end", best, certain)
 
 
-def _ended_by_trying(every: Trials) -> KindOutcome:
+def _ended_by_trying(every: ChangeTrials) -> KindOutcome:
     """Look for running pods of one node whose end makes room, where rules look beyond nodes.
 
     What is left of the cluster is tried each time, so that a node takes longer.
@@ -190,7 +192,7 @@ def _ended_by_trying(every: Trials) -> KindOutcome:
         if every.left_s < half_s or (best is not None and len(best.changes) == 1):
             break
         found = fewest_changes(
-            "end", [(Remove(one.pod.key),) for one in there if not one.of_node], every
+            "end", [(RemovePods(one.pod.key),) for one in there if not one.of_node], every
         )
         if isinstance(found, SufficientChange) and (
             best is None or len(found.changes) < len(best.changes)
@@ -201,17 +203,17 @@ def _ended_by_trying(every: Trials) -> KindOutcome:
     return replace(best, smallest=len(best.changes) == 1)
 
 
-def _with_rooms(every: Trials, rooms: list[_RoomOnNode]) -> Trials:
+def _with_rooms(every: ChangeTrials, rooms: list[_RoomOnNode]) -> ChangeTrials:
     """Return trials with these nodes, and with those that have most left, where pods may fit."""
     instance = every.instance
     waiting = sum(len(gang.pods) for gang in instance.gangs)
     roomy = sorted(range(len(instance.nodes)), key=lambda i: _room(every, i), reverse=True)
     kept = sorted({*(room.index for room in rooms), *roomy[:waiting]})
-    few, counted = with_nodes(instance, every.counted, kept)
-    return Trials(few, every.left_s, every.most_s, counted)
+    few, counted = with_only_nodes(instance, every.counted, kept)
+    return ChangeTrials(few, every.left_s, every.most_s, counted)
 
 
-def _fewest_rooms(rooms: list[_RoomOnNode], among: Trials) -> int | None:
+def _fewest_rooms(rooms: list[_RoomOnNode], among: ChangeTrials) -> int | None:
     """Return of how many of the rooms, the cheapest first, all have a place; None: of none."""
     if among.outcome(_ended(rooms)) is not TrialOutcome.FITS:
         return None
@@ -235,7 +237,9 @@ def _ask_alike(gangs: tuple[Gang, ...]) -> bool:
     return len({pod.spec for pod in pods}) == 1 and all(gang.gather is None for gang in gangs)
 
 
-def _cheapest_rooms(every: Trials, pods: int, outcomes: list[KindOutcome]) -> list[_RoomOnNode]:
+def _cheapest_rooms(
+    every: ChangeTrials, pods: int, outcomes: list[KindOutcome]
+) -> list[_RoomOnNode]:
     """Return nodes, one for each pod, on which the fewest running pods have to end.
 
     Args:
@@ -267,14 +271,14 @@ def _size_and_names(room: _RoomOnNode) -> tuple[int, list[str]]:
     return len(room.ended), [str(change) for change in reversed(room.ended)]
 
 
-def _ended_on(index: int, every: Trials) -> KindOutcome:
+def _ended_on(index: int, every: ChangeTrials) -> KindOutcome:
     """Look for the fewest running pods of a node whose end lets one pod fit there."""
     instance, counted = every.instance, every.counted
     (pod, *_) = pods_of(instance.gangs)
     gang = next(iter(instance.gangs))
     one = replace(gang, pods=(pod,), minimum=1)
     asked = replace(instance, gangs=(one,), running_gangs=())
-    node, there = with_nodes(asked, counted, [index])
+    node, there = with_only_nodes(asked, counted, [index])
     may_end = sorted(one.pod.key for one in counted.running[index] if not one.of_node)
-    options = [(Remove(key),) for key in may_end]
-    return fewest_changes("end", options, Trials(node, every.left_s, every.most_s, there))
+    options = [(RemovePods(key),) for key in may_end]
+    return fewest_changes("end", options, ChangeTrials(node, every.left_s, every.most_s, there))

@@ -19,7 +19,7 @@ from placer.state.requirements import PodRequirements
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Node
 from placer_models.node_rules import without_node_rules
-from placer_models.reasons import Blocker, Demand
+from placer_models.reasons import Blocker, RuleDemand
 from placer_models.relations import RELATIONS, DomainLimit, domain_limits
 from placer_models.taints import UNSCHEDULABLE, untolerated
 
@@ -49,7 +49,7 @@ class _Candidate:
     """
 
     index: int
-    lacks: tuple[Demand, ...]
+    lacks: tuple[RuleDemand, ...]
     elsewhere: tuple[Blocker, ...]
     beyond: int
     part: float
@@ -139,7 +139,7 @@ def _candidates(
     stage: NodesAtStage, ask: PodRequirements, budget: Budget, barred: Barred | None
 ) -> Iterator[_Candidate]:
     """Yield every node, as far as the budget lasts; what is alike is counted once."""
-    known: dict[Hashable, tuple[tuple[Demand, ...], int, float]] = {}
+    known: dict[Hashable, tuple[tuple[RuleDemand, ...], int, float]] = {}
     everywhere = stage.crowd is None or not stage.crowd.domains
     for index, node in enumerate(stage.nodes):
         if index % NODES_AT_ONCE == 0 and budget.over:
@@ -197,7 +197,7 @@ def _candidate(
     stage: NodesAtStage,
     ask: PodRequirements,
     index: int,
-    lacks: tuple[Demand, ...],
+    lacks: tuple[RuleDemand, ...],
     elsewhere: tuple[Blocker, ...],
     beyond: int,
     part: float,
@@ -209,7 +209,7 @@ def _candidate(
 
 
 def _is_cordoned(
-    lacks: Sequence[Demand], stage: NodesAtStage, ask: PodRequirements, index: int
+    lacks: Sequence[RuleDemand], stage: NodesAtStage, ask: PodRequirements, index: int
 ) -> bool:
     """Return whether a cordon is all that a node lacks: in a cluster, or in a file."""
     node, spec = stage.nodes[index], stage.question(ask, index).spec
@@ -220,7 +220,7 @@ def _is_cordoned(
 
 def _what_lacks(
     stage: NodesAtStage, ask: PodRequirements, index: int
-) -> tuple[tuple[Demand, ...], int, float]:
+) -> tuple[tuple[RuleDemand, ...], int, float]:
     """Return what a node lacks, and what `_Candidate` says of it."""
     lacks = tuple(stage.lacking(ask, index))
     parts = [_part(demand, stage, ask, index) for demand in lacks]
@@ -236,7 +236,7 @@ def by_sort(nodes: Sequence[Node], sorts: Sorts) -> NodesBySort:
 
 
 def _part(
-    demand: Demand, stage: NodesAtStage, ask: PodRequirements, index: int
+    demand: RuleDemand, stage: NodesAtStage, ask: PodRequirements, index: int
 ) -> tuple[bool, float]:
     """Return whether an empty node lacks it, too, and which part of it is missing.
 
@@ -268,7 +268,7 @@ def _counted(
 
 
 def _lack(
-    demand: Demand, stage: NodesAtStage, ask: PodRequirements, index: int, placed: PlacedKeys
+    demand: RuleDemand, stage: NodesAtStage, ask: PodRequirements, index: int, placed: PlacedKeys
 ) -> NodeLack:
     """Return what a node lacks of one demand, and who has it."""
     said = _told(Blocker(demand), stage, ask, index)
@@ -295,6 +295,6 @@ def _told(blocker: Blocker, stage: NodesAtStage, ask: PodRequirements, index: in
 
 
 def _amounts(
-    demand: Demand, stage: NodesAtStage, ask: PodRequirements, index: int, account: Account
+    demand: RuleDemand, stage: NodesAtStage, ask: PodRequirements, index: int, account: Account
 ) -> AskedAndLeft | None:
     return REASON_RULES[demand.rule].amounts(demand, stage.question(ask, index), account)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from placer.explain.kind_outcome import Option
 from placer_models.cluster import Instance
 from placer_models.pod import PodSpec, pods_of
-from placer_models.relations import topologies
+from placer_models.relations import topology_keys_asked
 from placer_models.whatif.nodes import SetLabel
 
 SET_BY_MACHINES = ("kubernetes.io", "k8s.io", "nvidia.com", "amd.com")
@@ -46,7 +46,7 @@ def labels_to_set(instance: Instance) -> list[Option]:
 
 def _other_keys(spec: PodSpec) -> Iterator[str]:
     """Yield keys of node labels at which a pod looks in other ways than by its selector."""
-    yield from topologies(spec)
+    yield from topology_keys_asked(spec)
     if spec.node_affinity is not None:
         yield from spec.node_affinity.label_keys
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from placer.explain.final_state import beside_placed
-from placer.search.baseline import Baseline, baseline_of
+from placer.explain.final_state import instance_after_answer
+from placer.search.baseline import StartingAccounts, starting_accounts_of
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
-from placer.search.reasons.stages import NodesAtStage, stages_of
+from placer.search.reasons.stages import NodesAtStage, nodes_at_filling_stages
 from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.placement import PartlyPlaced, Placed, Placement
@@ -26,7 +26,7 @@ class NodesAfter:
 
     instance: Instance
     placement: Placement
-    before: Baseline
+    before: StartingAccounts
 
     @classmethod
     def of(cls, instance: Instance, placement: Placement) -> "NodesAfter":
@@ -37,7 +37,7 @@ class NodesAfter:
             for one in instance.running
         )
         settled = replace(instance, running=running, move_budget=0)
-        return cls(settled, Placement(tuple(place_of.values())), baseline_of(settled))
+        return cls(settled, Placement(tuple(place_of.values())), starting_accounts_of(settled))
 
     def stage(self, more: Placement, budget: Budget) -> NodesAtStage:
         """Return the nodes with what is placed, and with some more pods that waited.
@@ -47,13 +47,15 @@ class NodesAfter:
 
         """
         placement = Placement((*self.placement.pods, *more.pods))
-        *_, last = stages_of(self.instance, self.instance, self.before, placement, budget)
+        *_, last = nodes_at_filling_stages(
+            self.instance, self.instance, self.before, placement, budget
+        )
         return last
 
     def members_that_fit(self, gang: Gang, seconds: float) -> Placement:
         """Return places for as many members of a gang as fit beside what is placed."""
         some = replace(gang, minimum=1)
         gangs = tuple(some if one.key == gang.key else one for one in self.instance.gangs)
-        world = beside_placed(replace(self.instance, gangs=gangs), self.placement, [some])
+        world = instance_after_answer(replace(self.instance, gangs=gangs), self.placement, [some])
         answer = solve(world, SolveOptions(Engine.GREEDY, time_limit_s=max(0.001, seconds)))
         return answer.placement if isinstance(answer, Placed | PartlyPlaced) else Placement()

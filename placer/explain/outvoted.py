@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from time import monotonic
 
-from placer.explain.explanation import NearMiss, Winner
-from placer.explain.final_state import beside_placed
+from placer.explain.explanation import NearMiss, OutvotingPods
+from placer.explain.final_state import instance_after_answer
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
@@ -17,13 +17,13 @@ MOST_TRIED = 4
 """How many pods, or sets of pods, are tried for who would have to go."""
 
 
-def winner_of(
+def pods_that_outvoted(
     instance: Instance,
     placement: Placement,
     gang: Gang,
     nearest: Sequence[NearMiss],
     seconds: float,
-) -> Winner | None:
+) -> OutvotingPods | None:
     """Return pods of the answer without which a gang could be placed, and what that would cost.
 
     It is tried: they are taken out, the gang is placed, and the judge measures both answers.
@@ -46,7 +46,7 @@ def winner_of(
             return None
         gone = _with_their_gangs(instance, placement, pods)
         others = Placement(tuple(p for p in placement.pods if p.key not in gone))
-        world = beside_placed(instance, others, [gang])
+        world = instance_after_answer(instance, others, [gang])
         found = solve(world, SolveOptions(Engine.GREEDY, time_limit_s=left_s))
         if not isinstance(found, Placed):
             continue
@@ -59,12 +59,12 @@ def winner_of(
 
 def _compared(
     instance: Instance, placement: Placement, instead: Placement, pods: tuple[NamespacedName, ...]
-) -> Winner | None:
+) -> OutvotingPods | None:
     mine, others = measure(instance, placement), measure(instance, instead)
     for (tier, value), (_, other) in zip(mine, others, strict=True):
         if value != other:
-            return Winner(pods, tier.name) if tier.better(value, other) else None
-    return Winner(pods, None)
+            return OutvotingPods(pods, tier.name) if tier.better(value, other) else None
+    return OutvotingPods(pods, None)
 
 
 def _candidates(nearest: Iterable[NearMiss]) -> Iterator[tuple[NamespacedName, ...]]:

@@ -28,12 +28,12 @@ def without_policies(instance: Instance) -> Instance:
     return replace(_with_specs(instance, _without_policies_of_pods), nodes=nodes)
 
 
-def asking_nothing(instance: Instance) -> Instance:
+def without_requests(instance: Instance) -> Instance:
     """Return the instance in which no pod asks for any amount, nor for places inside a node."""
     return _with_specs(without_policies(instance), _asking_nothing)
 
 
-def without_limits(instance: Instance) -> Instance:
+def instance_without_domain_limits(instance: Instance) -> Instance:
     """Return the instance in which no pod minds how many are in a domain of nodes."""
     return _with_specs(instance, without_domain_limits)
 

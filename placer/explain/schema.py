@@ -4,10 +4,10 @@ from typing import Literal
 
 from placer.explain.explanation import CHANGE_KINDS
 from placer_models.files.part import Part
-from placer_models.reasons import Verdict
+from placer_models.reasons import UnplacedVerdict
 
 
-class NamePart(Part):
+class PodNamePart(Part):
     """A pod."""
 
     name: str
@@ -52,10 +52,10 @@ class NearMissPart(Part):
     lacks: tuple[LackPart, ...]
 
 
-class WinnerPart(Part):
+class OutvotingPodsPart(Part):
     """Who has the place of who is outvoted, and in which tier that is better; null: in none."""
 
-    pods: tuple[NamePart, ...]
+    pods: tuple[PodNamePart, ...]
     tier: str | None
 
 
@@ -77,14 +77,14 @@ class ExplanationPart(Part):
     namespace: str
     gang: str | None
     count: int
-    pods: tuple[NamePart, ...]
+    pods: tuple[PodNamePart, ...]
     token: str
-    verdict: Literal[tuple(one.value for one in Verdict)] | None  # type: ignore[valid-type]  # told in one place only
+    verdict: Literal[tuple(one.value for one in UnplacedVerdict)] | None  # type: ignore[valid-type]  # told in one place only
     sentence: str
     more: tuple[str, ...]
     funnel: tuple[FunnelStepPart, ...]
     nearest: tuple[NearMissPart, ...]
-    outvoted_by: WinnerPart | None
+    outvoted_by: OutvotingPodsPart | None
     changes: tuple[SufficientChangePart, ...]
     ruled_out: tuple[str, ...]
     open: tuple[str, ...]

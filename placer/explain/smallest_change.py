@@ -8,33 +8,37 @@ place; that no smaller one does is proven only where the solver ruled each small
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from placer.explain.alike_nodes import FewAlike
+from placer.explain.alike_nodes import AlikeNodeSample
 from placer.explain.explanation import SufficientChange
 from placer.explain.fewest import equally_small_changes, fewest_changes
 from placer.explain.kind_outcome import (
     KindOutcome,
     Option,
     all_certain,
-    is_ruled_out,
-    none_of,
-    spreads,
+    has_domain_limits,
+    is_placing_all_ruled_out,
+    outcome_if_none_found,
 )
-from placer.explain.least_less import StepSearch, ask_less
-from placer.explain.making_room import end, first_by_name, move
+from placer.explain.least_less import LargestCountSearch, ask_less
+from placer.explain.making_room import (
+    equal_moves_first_by_name,
+    fewest_pods_to_end,
+    fewest_pods_to_move,
+)
 from placer.explain.node_labels import labels_to_set
-from placer.explain.relaxed import without_limits
-from placer.explain.trial import CountedWork, TrialOutcome, Trials, outcome_of
-from placer.search.baseline import Baseline
+from placer.explain.relaxed import instance_without_domain_limits
+from placer.explain.trial import ChangeTrials, CountedWork, TrialOutcome, outcome_of
+from placer.search.baseline import StartingAccounts
 from placer_models.cluster import Instance, Node
-from placer_models.node_rules import node_admits
+from placer_models.node_rules import node_rules_allow
 from placer_models.placement import Placed
 from placer_models.pod import Gang, PodSpec, pods_of
 from placer_models.reach import any_reaches_beyond
 from placer_models.taints import UNSCHEDULABLE, untolerated
 from placer_models.whatif.change import InstanceChange
 from placer_models.whatif.language import apply_all
-from placer_models.whatif.nodes import Add, Mend, Uncordon, as_another
-from placer_models.whatif.pods import POLICIES, GiveUpTerm, Relax, Scale
+from placer_models.whatif.nodes import AddNodes, MendDevices, Uncordon, as_another
+from placer_models.whatif.pods import POLICIES, GiveUpTerm, Relax, ScalePods
 
 LEAST_TRIAL_S, TRIALS_AT_LEAST = 1.0, 10
 """How long one trial may take at least, and how many of the longest there is time for."""
@@ -53,7 +57,7 @@ MOST_ADDED = 64
 """How many new nodes are proposed at most."""
 
 
-def mend_node(trials: Trials) -> KindOutcome:
+def fewest_nodes_to_mend(trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest nodes to uncordon or to mend."""
     return fewest_changes("mend-node", _to_mend(trials.instance), trials)
 
@@ -64,11 +68,11 @@ def _to_mend(instance: Instance) -> list[Option]:
         if node.cordoned or UNSCHEDULABLE in node.taints:
             options.append((Uncordon(node.name),))
         if node.unhealthy or any(not device.healthy for device in node.machine.devices):
-            options.append((Mend(node.name),))
+            options.append((MendDevices(node.name),))
     return options
 
 
-def relax(trials: Trials) -> KindOutcome:
+def fewest_policies_to_relax(trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest policies that are only preferred then."""
     return fewest_changes("relax", _to_relax(trials.instance), trials)
 
@@ -85,7 +89,7 @@ def _changed(gang: Gang, relaxed: Callable[[PodSpec], PodSpec]) -> bool:
     return any(relaxed(pod.spec) != pod.spec for pod in gang.pods)
 
 
-def give_up(trials: Trials) -> KindOutcome:
+def fewest_terms_to_give_up(trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest terms to do without: labels, affinities, staying off taints.
 
     Of equally few a toleration comes first: with it the pods still go where they are meant to.
@@ -131,18 +135,18 @@ def _taints_that_keep_off(spec: PodSpec, instance: Instance) -> list[str]:
     return [taint.key for taint in taints]
 
 
-def label_node(trials: Trials) -> KindOutcome:
+def fewest_nodes_to_label(trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest nodes that get the labels which the pods ask for."""
     return fewest_changes("label-node", labels_to_set(trials.instance), trials)
 
 
-def fewer_members(trials: Trials) -> KindOutcome:
+def fewer_members(trials: ChangeTrials) -> KindOutcome:
     """Look for the most members of the gang that fit together."""
     gangs = trials.instance.gangs
     if len(gangs) != 1 or gangs[0].lone:
         return TrialOutcome.RULED_OUT
     (gang,) = gangs
-    steps = StepSearch(low=1, high=len(gang.pods))
+    steps = LargestCountSearch(low=1, high=len(gang.pods))
     alike = (
         len({pod.spec for pod in gang.pods}) == 1
         and not gang.levels
@@ -150,25 +154,25 @@ def fewer_members(trials: Trials) -> KindOutcome:
         and not any_reaches_beyond(gang.pods)
     )
     found = steps.most_that_fits(
-        lambda count: trials.outcome((Scale(gang.key, count),)), plain=alike
+        lambda count: trials.outcome((ScalePods(gang.key, count),)), plain=alike
     )
     if found is None:
         return steps.beyond
     certain = steps.beyond is TrialOutcome.RULED_OUT
-    return SufficientChange("fewer-members", (Scale(gang.key, found),), certain)
+    return SufficientChange("fewer-members", (ScalePods(gang.key, found),), certain)
 
 
-def add_nodes(trials: Trials) -> KindOutcome:
+def fewest_nodes_to_add(trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest new nodes, each like one that is there."""
     types: dict[Node, list[str]] = {}
     for node in trials.instance.nodes:
         types.setdefault(as_another(node, "new"), []).append(node.name)
-    best: Add | None = None
+    best: AddNodes | None = None
     outcomes: list[KindOutcome] = []
     specs = {pod.spec for pod in pods_of(trials.instance.gangs)}
 
     def takes_none(node: Node) -> bool:
-        return not any(node_admits(node, spec) for spec in specs)
+        return not any(node_rules_allow(node, spec) for spec in specs)
 
     order = sorted(types, key=lambda node: (takes_none(node), -len(types[node])))
     half_s, tried = SHARE_OF_MORE_TYPES * trials.left_s, 0
@@ -178,23 +182,25 @@ def add_nodes(trials: Trials) -> KindOutcome:
         tried += 1
         found = _fewest_added(names[0], MOST_ADDED if best is None else best.count - 1, trials)
         outcomes.append(found)
-        if isinstance(found, SufficientChange) and isinstance(found.changes[0], Add):
+        if isinstance(found, SufficientChange) and isinstance(found.changes[0], AddNodes):
             best = found.changes[0]
     if best is None:
-        return none_of(outcomes) if tried == len(types) else TrialOutcome.OPEN
-    certain = tried == len(types) and all_certain(outcomes) and not spreads(trials.instance)
+        return outcome_if_none_found(outcomes) if tried == len(types) else TrialOutcome.OPEN
+    certain = (
+        tried == len(types) and all_certain(outcomes) and not has_domain_limits(trials.instance)
+    )
     return SufficientChange("add-nodes", (best,), best.count == 1 or certain)
 
 
-def _fewest_added(like: str, most: int, trials: Trials) -> KindOutcome:
+def _fewest_added(like: str, most: int, trials: ChangeTrials) -> KindOutcome:
     """Look for how many nodes like one would do."""
     pods = sum(len(gang.pods) for gang in trials.instance.gangs)
     enough, most = most >= pods or most < MOST_ADDED, min(most, pods)
     if most < 1:
         return TrialOutcome.RULED_OUT
-    if spreads(trials.instance):
+    if has_domain_limits(trials.instance):
         return _fewest_by_doubling(like, most, trials, enough=enough)
-    changed = apply_all((Add(most, like),), trials.instance)
+    changed = apply_all((AddNodes(most, like),), trials.instance)
     answer = trials.answer(changed)
     outcome = TrialOutcome.OPEN if answer is None else outcome_of(answer, trials.instance)
     if not isinstance(answer, Placed):
@@ -205,21 +211,32 @@ def _fewest_added(like: str, most: int, trials: Trials) -> KindOutcome:
     return _halved(0, TrialOutcome.RULED_OUT, most, (used, used - 1), like, trials)
 
 
-def _fewest_by_doubling(like: str, most: int, trials: Trials, *, enough: bool) -> KindOutcome:
+def _fewest_by_doubling(like: str, most: int, trials: ChangeTrials, *, enough: bool) -> KindOutcome:
     """Look for how many nodes would do where one more may be another empty domain."""
     refused, beyond, count = 0, TrialOutcome.RULED_OUT, 1
-    while (outcome := trials.outcome((Add(count, like),))) is not TrialOutcome.FITS:
+    while (outcome := trials.outcome((AddNodes(count, like),))) is not TrialOutcome.FITS:
         if count == most:
             if not enough:
                 return TrialOutcome.OPEN
-            changed = apply_all((Add(most, like),), without_limits(trials.instance))
-            return TrialOutcome.RULED_OUT if is_ruled_out(changed, trials) else TrialOutcome.OPEN
+            changed = apply_all(
+                (AddNodes(most, like),), instance_without_domain_limits(trials.instance)
+            )
+            return (
+                TrialOutcome.RULED_OUT
+                if is_placing_all_ruled_out(changed, trials)
+                else TrialOutcome.OPEN
+            )
         refused, beyond, count = count, outcome, min(2 * count, most)
     return _halved(refused, beyond, count, (), like, trials)
 
 
 def _halved(
-    refused: int, beyond: TrialOutcome, fits: int, first: Iterable[int], like: str, trials: Trials
+    refused: int,
+    beyond: TrialOutcome,
+    fits: int,
+    first: Iterable[int],
+    like: str,
+    trials: ChangeTrials,
 ) -> SufficientChange:
     """Return the fewest nodes that do, of more than do not and no more than do.
 
@@ -237,24 +254,24 @@ def _halved(
         middle = likely.pop(0) if likely else (fits + refused) // 2
         if not refused < middle < fits:
             continue
-        outcome = trials.outcome((Add(middle, like),))
+        outcome = trials.outcome((AddNodes(middle, like),))
         if outcome is TrialOutcome.FITS:
             fits = middle
         else:
             refused, beyond = middle, outcome
-    return SufficientChange("add-nodes", (Add(fits, like),), beyond is TrialOutcome.RULED_OUT)
+    return SufficientChange("add-nodes", (AddNodes(fits, like),), beyond is TrialOutcome.RULED_OUT)
 
 
-KINDS: dict[str, Callable[[Trials], KindOutcome]] = {
-    "mend-node": mend_node,
-    "relax": relax,
-    "give-up": give_up,
-    "label-node": label_node,
+KINDS: dict[str, Callable[[ChangeTrials], KindOutcome]] = {
+    "mend-node": fewest_nodes_to_mend,
+    "relax": fewest_policies_to_relax,
+    "give-up": fewest_terms_to_give_up,
+    "label-node": fewest_nodes_to_label,
     "ask-less": ask_less,
     "fewer-members": fewer_members,
-    "move": move,
-    "end": end,
-    "add-nodes": add_nodes,
+    "move": fewest_pods_to_move,
+    "end": fewest_pods_to_end,
+    "add-nodes": fewest_nodes_to_add,
 }
 """All kinds of changes that are looked for, the cheapest for people first."""
 
@@ -279,8 +296,8 @@ class ChangeSearch:
     def __init__(
         self,
         instance: Instance,
-        baseline: Baseline | None = None,
-        alike: FewAlike | None = None,
+        baseline: StartingAccounts | None = None,
+        alike: AlikeNodeSample | None = None,
         kinds: Collection[str] = KINDS.keys(),
         work: CountedWork | None = None,
     ) -> None:
@@ -297,10 +314,10 @@ class ChangeSearch:
         self.found: dict[str, KindOutcome] = {}
         self._settled: set[str] = set()
         self._kinds = {kind: look for kind, look in KINDS.items() if kind in kinds}
-        self._trials = every = Trials(instance, 0.0, baseline=baseline, work=work)
+        self._trials = every = ChangeTrials(instance, 0.0, baseline=baseline, work=work)
         if alike is not None:
             few, counted = alike.where_wait(every.instance.gangs)
-            self._trials = Trials(few, 0.0, baseline=counted, whole=every, work=work)
+            self._trials = ChangeTrials(few, 0.0, baseline=counted, whole=every, work=work)
 
     def go_on(self, seconds: float, most: int | None = None) -> None:
         """Look at the kinds that were not looked at yet, the cheapest for people first.
@@ -332,7 +349,7 @@ class ChangeSearch:
                 options = EQUALLY_SMALL[kind](self._trials.instance)
                 self.found[kind] = equally_small_changes(found, options, self._trials)
             elif kind == "move":
-                self.found[kind] = first_by_name(found, self._trials)
+                self.found[kind] = equal_moves_first_by_name(found, self._trials)
             if self._trials.left_s > 0:
                 self._settled.add(kind)
 

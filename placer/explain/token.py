@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 
 from placer.explain.explanation import FunnelStep
-from placer_models.reasons import FewMembers, GroupTooLarge, Reason, verdict_of
+from placer_models.reasons import FewMembers, GroupTooLarge, Reason, verdict_of_reasons
 
 UNKNOWN = "unknown"
 """The token where only the words of a verdict are known."""
 
 
-def token_of(why: Sequence[Reason], funnel: Sequence[FunnelStep]) -> str:
+def verdict_token(why: Sequence[Reason], funnel: Sequence[FunnelStep]) -> str:
     """Return the verdict, and after a slash the rule that decides: ``not-now/device-count``.
 
     The rule is the last one of the funnel, which keeps off the nodes that pass all others.
     """
-    verdict = verdict_of(why)
+    verdict = verdict_of_reasons(why)
     if verdict is None:
         return UNKNOWN
     match why[0]:

@@ -7,13 +7,13 @@ from enum import Enum
 from time import monotonic
 
 from placer.explain.alike_nodes import recounted_baseline
-from placer.search.baseline import Baseline, baseline_of
+from placer.search.baseline import StartingAccounts, starting_accounts_of
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.goals import placed_tier
-from placer_models.illegal_running import with_counted
-from placer_models.legal import check_pods
+from placer_models.illegal_running import with_running_as_counted
+from placer_models.legal import check_pods_legal
 from placer_models.placement import Answer, Infeasible, PartlyPlaced, Placed
 from placer_models.pod import pods_of
 from placer_models.whatif.change import ChangeError, InstanceChange
@@ -54,7 +54,7 @@ class CountedWork:
 
 
 @dataclass(slots=True)
-class Trials:
+class ChangeTrials:
     """Trials of changes of one instance, under one deadline.
 
     Attributes:
@@ -71,14 +71,14 @@ class Trials:
     instance: Instance
     seconds: float
     most_s: float = 1.0
-    baseline: Baseline | None = None
-    whole: "Trials | None" = None
+    baseline: StartingAccounts | None = None
+    whole: "ChangeTrials | None" = None
     work: CountedWork | None = None
     _started_s: float = field(init=False)
     _known: dict[tuple[str, ...], TrialOutcome] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.instance = with_counted(self.instance)
+        self.instance = with_running_as_counted(self.instance)
         self._started_s = self._now()
 
     def give(self, seconds: float, most_s: float) -> None:
@@ -87,14 +87,16 @@ class Trials:
         if self.whole is not None:
             self.whole.give(seconds, most_s)
 
-    def changed(self, changes: Sequence[InstanceChange]) -> "Trials":
+    def changed(self, changes: Sequence[InstanceChange]) -> "ChangeTrials":
         """Return trials of the instance with some changes, under the same deadline.
 
         Raises:
             ChangeError: A change has nothing to change.
 
         """
-        return Trials(apply_all(changes, self.instance), self.left_s, self.most_s, work=self.work)
+        return ChangeTrials(
+            apply_all(changes, self.instance), self.left_s, self.most_s, work=self.work
+        )
 
     @property
     def left_s(self) -> float:
@@ -129,7 +131,7 @@ class Trials:
         """
         if self.left_s < LEAST_S:
             return None
-        check_pods(pods_of(changed.gangs), changed.nodes)
+        check_pods_legal(pods_of(changed.gangs), changed.nodes)
         before = recounted_baseline(changed, self.instance, self.counted)
         fast = solve(changed, self._options(Engine.GREEDY, self.left_s), baseline=before)
         if isinstance(fast, Placed | Infeasible) and not changed.move_budget:
@@ -148,10 +150,10 @@ class Trials:
         return SolveOptions(engine, work_limit=limit, workers=1)
 
     @property
-    def counted(self) -> Baseline:
+    def counted(self) -> StartingAccounts:
         """The nodes of the instance, counted."""
         if self.baseline is None:
-            self.baseline = baseline_of(self.instance)
+            self.baseline = starting_accounts_of(self.instance)
         return self.baseline
 
 

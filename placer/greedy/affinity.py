@@ -7,10 +7,10 @@ import numpy as np
 
 from placer.greedy.columns import Mask, Numbers
 from placer.greedy.domain_limits import DomainCounts
-from placer.greedy.in_node_affinity import AffinityPlaces, FirstOfKind
+from placer.greedy.in_node_affinity import AffinityPlaces, InNodeAffinityFirsts
 from placer_models.domains import NO_DOMAIN, CountsInDomains
 from placer_models.problem.problem import Choice, Choices, Problem
-from placer_models.problem.tasks import AffinityTask
+from placer_models.problem.tasks import ProblemAffinityTerm
 
 WISH = 10**6
 """Weight of tier affinity beside tiers of limits of domains, which come after it."""
@@ -38,7 +38,7 @@ class AffinityCounts:
         self._nowhere: Numbers = np.zeros(nodes, dtype=np.int64)
         self._running = [_counts(task.here, nodes) for task in problem.affinity.tasks]
         self._runs = [running > 0 for running in self._running]
-        self._first = FirstOfKind(problem)
+        self._first = InNodeAffinityFirsts(problem)
         self._limits = DomainCounts(problem.affinity.limits, len(problem.shapes), nodes)
         self._barred = [_mask(barred, nodes) for barred in problem.affinity.barred]
 
@@ -185,7 +185,7 @@ class _Domains(NamedTuple):
     none: int
 
 
-def _domains(task: AffinityTask) -> _Domains | None:
+def _domains(task: ProblemAffinityTerm) -> _Domains | None:
     """Return the domains that a term looks at, or None if each node is one."""
     if not task.domains:
         return None

@@ -4,17 +4,19 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from placer.greedy.offer import Chooser, Offer
+from placer.greedy.offer import Chooser, PricedChoice
 from placer_models.policy import QosClass
 from placer_models.problem.node_state import Cell, NodeState
 from placer_models.problem.pools import PoolBinding
 from placer_models.problem.problem import Choice, Fit, Shape
-from placer_models.sharing_out import requests_fit, shared_out
+from placer_models.sharing_out import can_share_out, share_out_requests
 
 POOLS = (QosClass.LS, QosClass.BE)
 
 
-def choose_beside_bound(node: NodeState, shape: Shape, fit: Fit, choose: Chooser) -> Offer | None:
+def choose_beside_bound(
+    node: NodeState, shape: Shape, fit: Fit, choose: Chooser
+) -> PricedChoice | None:
     """Return the cheapest place found for a pod of the shape, or None if none was found.
 
     If an owner would take too much from bound pods, it looks again at only what they leave, then
@@ -66,7 +68,7 @@ def _with_at_most(node: NodeState, most: list[int]) -> NodeState:
     return replace(node, cores=tuple(cores))
 
 
-def bound_with(node: NodeState, shape: Shape, choice: Choice) -> tuple[PoolBinding, ...]:
+def pool_bindings_after(node: NodeState, shape: Shape, choice: Choice) -> tuple[PoolBinding, ...]:
     """Return the bound pods of a node once a pod of the shape is there, in order."""
     if not choice.pool or shape.pool is None:
         return node.bound
@@ -75,7 +77,7 @@ def bound_with(node: NodeState, shape: Shape, choice: Choice) -> tuple[PoolBindi
     return tuple(sorted((*node.bound, *more)))
 
 
-def pools_without(
+def pools_after_owning(
     node: NodeState, cells: tuple[Cell, ...], shape: Shape, choice: Choice
 ) -> tuple[Cell, ...]:
     """Return the cells with their parts of pools once the CPUs of a place are owned."""
@@ -93,7 +95,7 @@ def pools_without(
     )
 
 
-def milli_left(node: NodeState, qos: QosClass) -> tuple[int, ...]:
+def pool_milli_left(node: NodeState, qos: QosClass) -> tuple[int, ...]:
     """Return the most milli CPUs that one more bound pod could count in each cell.
 
     A cell without a CPU of the pool has 0. What others count in one of several cells is not
@@ -107,7 +109,9 @@ def milli_left(node: NodeState, qos: QosClass) -> tuple[int, ...]:
     return tuple(max(0, milli) for milli in left)
 
 
-def has_room(node: NodeState, shape: Shape, pool: tuple[tuple[tuple[int, ...], int], ...]) -> bool:
+def fits_beside_bound_pods(
+    node: NodeState, shape: Shape, pool: tuple[tuple[tuple[int, ...], int], ...]
+) -> bool:
     """Return whether what a pod would count in the pool of cells fits beside all bound pods.
 
     A pod that asks for no CPU always does.
@@ -116,7 +120,7 @@ def has_room(node: NodeState, shape: Shape, pool: tuple[tuple[tuple[int, ...], i
     if not any(milli for _, milli in pool):
         return True
     wants = [(b.cells, b.milli) for b in node.bound if b.qos is shape.pool]
-    return requests_fit(_room(node, shape.pool), [*wants, *pool])
+    return can_share_out(_room(node, shape.pool), [*wants, *pool])
 
 
 def _short_cells(node: NodeState, shape: Shape, choice: Choice) -> set[int] | None:
@@ -128,8 +132,8 @@ def _short_cells(node: NodeState, shape: Shape, choice: Choice) -> set[int] | No
     """
     node = replace(
         node,
-        cells=pools_without(node, node.cells, shape, choice),
-        bound=bound_with(node, shape, choice),
+        cells=pools_after_owning(node, node.cells, shape, choice),
+        bound=pool_bindings_after(node, shape, choice),
     )
     short: set[int] | None = None
     for qos in POOLS:
@@ -145,7 +149,7 @@ def _short_cells(node: NodeState, shape: Shape, choice: Choice) -> set[int] | No
         ]
         wants = [(one.cells, one.milli) for one in bound]
         asks = owns or shape.pool_milli > 0
-        if not lacking and asks and not requests_fit(_room(node, qos), wants):
+        if not lacking and asks and not can_share_out(_room(node, qos), wants):
             lacking = bound
         if lacking:
             short = (short or set()).union(*(one.cells for one in lacking))
@@ -160,7 +164,7 @@ def _owners_may_take(node: NodeState, shape: Shape) -> list[int] | None:
     most = [1_000_000] * len(node.cells)
     for qos in POOLS if shape.exclusive else POOLS[:1]:
         bound = [one for one in node.bound if one.qos is qos]
-        given = shared_out(_room(node, qos), [(one.cells, one.milli) for one in bound])
+        given = share_out_requests(_room(node, qos), [(one.cells, one.milli) for one in bound])
         if given is None:
             return None
         counted = sum(given, Counter[int]())

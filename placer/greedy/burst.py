@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from itertools import combinations, islice
 
-from placer.greedy.bound import has_room
+from placer.greedy.bound import fits_beside_bound_pods
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Shape
 
@@ -28,7 +28,7 @@ def burst_cells(
         (
             some
             for some in _holding(node, shape, cells, held)
-            if has_room(node, shape, ((some, shape.pool_milli),))
+            if fits_beside_bound_pods(node, shape, ((some, shape.pool_milli),))
         ),
         None,
     )

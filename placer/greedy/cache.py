@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from placer.greedy.node_table import NodeTable, terms_of
+from placer.greedy.node_table import GreedyNodeTable, node_table_key_of
 from placer.greedy.scorer import NodeScorer, NodeScoring
 from placer_models.cluster import Node
 from placer_models.problem.problem import Problem
@@ -27,21 +27,21 @@ class GreedyCache:
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self._tables: dict[Hashable, NodeTable] = {}
+        self._tables: dict[Hashable, GreedyNodeTable] = {}
         self._scorers = RecentlyUsed[NodeScoring, tuple[tuple[Node, ...], NodeScorer]](MOST_SCORERS)
 
-    def table_of(self, problem: Problem) -> NodeTable:
+    def table_of(self, problem: Problem) -> GreedyNodeTable:
         """Return the table of the problem, as good as new.
 
         It is out of the cache until `keep`, so that no table stays that failed half-way.
         """
-        table = self._tables.pop(terms_of(problem), None)
+        table = self._tables.pop(node_table_key_of(problem), None)
         if table is None:
-            return NodeTable(problem)
+            return GreedyNodeTable(problem)
         table.turn_to(problem)
         return table
 
-    def keep(self, table: NodeTable) -> None:
+    def keep(self, table: GreedyNodeTable) -> None:
         """Take a table back, unless it has grown too large."""
         if table.size > MOST_REMEMBERED * (len(table.problem.nodes) + 1_000):
             return

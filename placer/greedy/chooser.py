@@ -3,25 +3,25 @@
 from collections.abc import Collection, Hashable, Iterator
 from itertools import islice
 
-from placer.greedy.bound import choose_beside_bound, has_room, milli_left
+from placer.greedy.bound import choose_beside_bound, fits_beside_bound_pods, pool_milli_left
 from placer.greedy.burst import burst_cells
 from placer.greedy.containers import AlignedContainers, pick_containers
-from placer.greedy.cores import capacity
+from placer.greedy.cores import most_ownable_cpus
 from placer.greedy.devices import pick_devices
-from placer.greedy.exclusivity import choose_apart
-from placer.greedy.in_node_affinity import choose_by_affinity
+from placer.greedy.exclusivity import choose_exclusive_place
+from placer.greedy.in_node_affinity import choose_by_in_node_affinity
 from placer.greedy.inside import DevicesTaken, PlaceInside
-from placer.greedy.localities import core_options, without_wishes
-from placer.greedy.masks import masks
-from placer.greedy.offer import AT, BY_STRATEGY, Offer, Price
+from placer.greedy.localities import core_options, without_amounts_others_wish
+from placer.greedy.masks import cell_sets_holding
+from placer.greedy.offer import AT, BY_STRATEGY, PlacePrice, PricedChoice
 from placer.greedy.price import price_of
-from placer.greedy.shares import devices_fitting
+from placer.greedy.shares import fitting_device_count
 from placer.greedy.switches import device_options
 from placer.greedy.taking import sums_allow
-from placer_models.alignment import CellAmounts, cells_for_one
+from placer_models.alignment import CellAmounts, fewest_cells_holding
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
 from placer_models.policy import AlignmentPolicy
-from placer_models.problem.fits import pools_of
+from placer_models.problem.fits import container_pool_milli_by_cell
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import NO_NODE, Choice, CoreTake, Fit, Shape
 
@@ -37,9 +37,9 @@ MAX_TRIED = 128
 """How many sets of cells of one size are tried for one pod; 8 cells have 70 sets of 4."""
 
 
-def choose_among_others(
+def choose_respecting_others(
     node: NodeState, shape: Shape, fit: Fit, waived: Collection[int] = ()
-) -> Offer | None:
+) -> PricedChoice | None:
     """Return the cheapest place found that also keeps the rules about other pods there.
 
     Each of these rules hides from the pod what it may not have, and asks the next chooser.
@@ -52,16 +52,16 @@ def choose_among_others(
 
     """
 
-    def apart(view: NodeState, shape: Shape, fit: Fit) -> Offer | None:
-        return choose_apart(view, shape, fit, choose)
+    def apart(view: NodeState, shape: Shape, fit: Fit) -> PricedChoice | None:
+        return choose_exclusive_place(view, shape, fit, choose)
 
-    def by_affinity(view: NodeState, shape: Shape, fit: Fit) -> Offer | None:
-        return choose_by_affinity(view, shape, fit, apart, waived)
+    def by_affinity(view: NodeState, shape: Shape, fit: Fit) -> PricedChoice | None:
+        return choose_by_in_node_affinity(view, shape, fit, apart, waived)
 
     return choose_beside_bound(node, shape, fit, by_affinity)
 
 
-def choose(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
+def choose(node: NodeState, shape: Shape, fit: Fit) -> PricedChoice | None:
     """Return the cheapest place found for a pod of the shape, or None if none was found.
 
     Without an alignment policy the pod may be anywhere. If that takes more cells or packages
@@ -83,9 +83,9 @@ def choose(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
     amounts = [_amounts(node, shape, fit, cell) for cell in everywhere]
     kinds = [_kind(node, shape, fit, cell) for cell in everywhere]
     for size in _sizes(node, fit, need, amounts):
-        best: tuple[Price, int, Offer] | None = None
+        best: tuple[PlacePrice, int, PricedChoice] | None = None
         tried = 0
-        for mask in masks(amounts, need, size, kinds):
+        for mask in cell_sets_holding(amounts, need, size, kinds):
             offer = _offer(node, shape, fit, mask)
             if offer is None:
                 tried += fit.joint is not None
@@ -103,11 +103,13 @@ def choose(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
     return None
 
 
-def _close(node: NodeState, shape: Shape, fit: Fit, everywhere: tuple[int, ...]) -> Offer | None:
+def _close(
+    node: NodeState, shape: Shape, fit: Fit, everywhere: tuple[int, ...]
+) -> PricedChoice | None:
     """Return the cheapest place found that may be on any cells, or None if there is none."""
     if not fit.by_cell:
         return _offer(node, shape, fit, everywhere)
-    view = without_wishes(node)
+    view = without_amounts_others_wish(node)
     anywhere = _offer(view, shape, fit, everywhere)
     if anywhere is None:
         # Pods under a policy took what others should have had.
@@ -120,7 +122,7 @@ def _close(node: NodeState, shape: Shape, fit: Fit, everywhere: tuple[int, ...])
     kinds = [_kind(view, shape, fit, cell) for cell in everywhere]
     best = anywhere
     for size in islice(_sizes(view, fit, need, amounts), MOST_SIZES):
-        for mask in islice(masks(amounts, need, size, kinds), MOST_CLOSE):
+        for mask in islice(cell_sets_holding(amounts, need, size, kinds), MOST_CLOSE):
             offer = _offer(view, shape, fit, mask)
             if offer is not None and offer.price < best.price:
                 best = offer
@@ -131,7 +133,7 @@ def _close(node: NodeState, shape: Shape, fit: Fit, everywhere: tuple[int, ...])
     return best
 
 
-def _is_close(offer: Offer) -> bool:
+def _is_close(offer: PricedChoice) -> bool:
     return not (offer.price[_NUMA_NODES] or offer.price[_PACKAGES])
 
 
@@ -145,7 +147,9 @@ def _sizes(
                 amounts[cell] = (0,) * len(need)
         yield fit.cell_limit
         return
-    fewest = [cells_for_one([held[i] for held in amounts], want) for i, want in enumerate(need)]
+    fewest = [
+        fewest_cells_holding([held[i] for held in amounts], want) for i, want in enumerate(need)
+    ]
     if None in fewest:
         return
     least = max(count or 0 for count in fewest)
@@ -175,7 +179,7 @@ def _need(node: NodeState, shape: Shape, fit: Fit) -> CellAmounts:
     devices = (
         max(0, count - free) for (_, count), free in zip(shape.devices, of_no_cell, strict=True)
     )
-    shares = (max(0, n.count - devices_fitting(node, n, None)) for n in shape.shares)
+    shares = (max(0, n.count - fitting_device_count(node, n, None)) for n in shape.shares)
     cpus = shape.burst_cpus or shape.owned_cpus
     if fit.binds(shape) and not shape.burst_cpus:
         cpus = shape.pool_milli
@@ -186,12 +190,12 @@ def _amounts(node: NodeState, shape: Shape, fit: Fit, cell: int) -> CellAmounts:
     """Return what one cell holds of what the pod asks for."""
     cpus = 0
     if shape.owned_cpus:
-        cpus = sum(capacity(c, fit) for c in node.cores if c.cell == cell)
+        cpus = sum(most_ownable_cpus(c, fit) for c in node.cores if c.cell == cell)
     has = node.cells[cell]
     if fit.binds(shape) and shape.pool is not None:
         if not has.pool(shape.pool).cpus:
             return (0,) * (1 + len(has.amounts) + len(shape.devices) + len(shape.shares))
-        cpus = milli_left(node, shape.pool)[cell]
+        cpus = pool_milli_left(node, shape.pool)[cell]
     if shape.burst_cpus:
         cpus = has.shared.cpus
     return (cpus, *has.amounts, *_devices_in(node, shape, cell))
@@ -207,7 +211,7 @@ def _devices_in(node: NodeState, shape: Shape, cell: int) -> tuple[int, ...]:
             if home == cell
         )
         for kind, _ in shape.devices
-    ) + tuple(devices_fitting(node, need, cell) for need in shape.shares)
+    ) + tuple(fitting_device_count(node, need, cell) for need in shape.shares)
 
 
 def _kind(node: NodeState, shape: Shape, fit: Fit, cell: int) -> Hashable:
@@ -230,7 +234,7 @@ def _kind(node: NodeState, shape: Shape, fit: Fit, cell: int) -> Hashable:
     return (has.amounts, cores, pool)
 
 
-def _offer(node: NodeState, shape: Shape, fit: Fit, cells: tuple[int, ...]) -> Offer | None:
+def _offer(node: NodeState, shape: Shape, fit: Fit, cells: tuple[int, ...]) -> PricedChoice | None:
     """Return the best place on the cells, or None if they do not have enough."""
     offers = (
         _offer_of(node, shape, fit, cells, devices, cores)
@@ -247,7 +251,7 @@ def _offer_of(
     cells: tuple[int, ...],
     devices: DevicesTaken,
     cores: tuple[CoreTake, ...],
-) -> Offer | None:
+) -> PricedChoice | None:
     """Return the best place on the cells with these devices and cores."""
     classes = zip(node.cores, cores, strict=True)
     used = {*devices.cells, *(c.cell for c, take in classes if take.whole or take.threads)}
@@ -268,13 +272,13 @@ def _offer_of(
             return None
         pool = ((tuple(in_pool), shape.pool_milli),)
     elif shape.pool is not None and fit.binds(shape):
-        milli = _pick_amount(milli_left(node, shape.pool), shape.pool_milli, cells, used)
+        milli = _pick_amount(pool_milli_left(node, shape.pool), shape.pool_milli, cells, used)
         used.update(cell for cell, amount in enumerate(milli or ()) if amount)
         pool = ((tuple(sorted(used)), shape.pool_milli),) if used else ()
-        if milli is None or not has_room(node, shape, pool):
+        if milli is None or not fits_beside_bound_pods(node, shape, pool):
             return None
     price = price_of(PlaceInside(node, shape, fit, devices, cores, used, beside))
-    return Offer(
+    return PricedChoice(
         price,
         Choice(
             node=NO_NODE,
@@ -297,13 +301,13 @@ def _cells_of(node: NodeState, parts: AlignedContainers) -> set[int]:
     return used | parts.devices.cells
 
 
-def _by_container(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
+def _by_container(node: NodeState, shape: Shape, fit: Fit) -> PricedChoice | None:
     parts = pick_containers(node, shape, fit)
     if parts is None:
         return None
     cells = _cells_of(node, parts)
     price = price_of(PlaceInside(node, shape, fit, parts.devices, parts.cores, cells))
-    return Offer(
+    return PricedChoice(
         price.but({ALIGNMENT: parts.beyond}),
         Choice(
             NO_NODE,
@@ -311,7 +315,9 @@ def _by_container(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
             parts.devices.counts,
             parts.pinned,
             containers=parts.containers,
-            pool=pools_of(fit.containers, parts.containers) if fit.binds(shape) else (),
+            pool=container_pool_milli_by_cell(fit.containers, parts.containers)
+            if fit.binds(shape)
+            else (),
         ),
     )
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.bound import milli_left
+from placer.greedy.bound import pool_milli_left
 from placer_models.device import GPU, is_mig_instance
-from placer_models.goals import USABLE_SET_SIZES, Tier, strategy_of, tiers_for
-from placer_models.links.usable import usable_sets
-from placer_models.node_strategy import NodeLoad, NodeStrategy
+from placer_models.goals import USABLE_SET_SIZES, Tier, strategy_of_last_tier, tiers_for
+from placer_models.links.usable import usable_set_counts
+from placer_models.node_strategy import NodeStrategy, StrategyNodeLoad
 from placer_models.policy import QosClass
 from placer_models.problem.banks import DeviceBank, ShareableDevice
 from placer_models.problem.dimensions import BEST_EFFORT_POOL, MEMORY, SHARED_POOL
@@ -31,7 +31,7 @@ Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 
-class Column(IntEnum):
+class NodeColumnIndex(IntEnum):
     """Positions in a row of the numbers that every node has."""
 
     @staticmethod
@@ -65,7 +65,7 @@ class CellColumn(IntEnum):
     BEST_EFFORT_MILLI = 5
 
 
-ROOM_MILLI = slice(len(Column), len(Column) + QUARTERS)
+ROOM_MILLI = slice(len(NodeColumnIndex), len(NodeColumnIndex) + QUARTERS)
 """The columns of the milli CPUs left beside a free room of one quarter of the node, of two, three
 and four; below 0 if there is no such room."""
 
@@ -101,7 +101,7 @@ class ShareQuantity(NamedTuple):
     unit: int
 
 
-class Row(NamedTuple):
+class NodeRow(NamedTuple):
     """What is left on a node.
 
     Attributes:
@@ -136,8 +136,8 @@ class _OfBanks(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Columns(CachedHash):
-    """The columns of rows: those of `Column`, then the slices, one after the other.
+class NodeColumnLayout(CachedHash):
+    """The columns of rows: those of `NodeColumnIndex`, then the slices, one after the other.
 
     Attributes:
         types: Device types, each with a column of free devices.
@@ -160,7 +160,7 @@ class Columns(CachedHash):
     __hash__ = CachedHash.__hash__
 
     @classmethod
-    def of(cls, problem: Problem) -> "Columns":
+    def of(cls, problem: Problem) -> "NodeColumnLayout":
         """Return the columns for all device types that a node has or a shape asks for."""
         load = problem.nodes[0].load if problem.nodes else None
         classes = 0 if load is None else len(load.total)
@@ -221,7 +221,11 @@ class Columns(CachedHash):
     @property
     def spare(self) -> list[int]:
         """The columns that together say how much of a node is free."""
-        most = [Column.POOL_MILLI, Column.BEST_EFFORT_MILLI, Column.MEMORY]
+        most = [
+            NodeColumnIndex.POOL_MILLI,
+            NodeColumnIndex.BEST_EFFORT_MILLI,
+            NodeColumnIndex.MEMORY,
+        ]
         devices = range(self.devices.start, self.devices.stop)
         extras = range(self.extras.start, self.extras.stop)
         return [*most, *devices, self.percent, *extras, *self.left]
@@ -230,11 +234,11 @@ class Columns(CachedHash):
         """Return the column of free devices of the type."""
         return _COLUMNS + self.types.index(device_type)
 
-    def row_of(self, node: NodeState, layout: int) -> Row:
+    def row_of(self, node: NodeState, layout: int) -> NodeRow:
         """Return the row of a node: what is left on it in numbers, and its layout as given."""
         return self.rows_of((node,), (layout,))[0]
 
-    def rows_of(self, nodes: Sequence[NodeState], layouts: Sequence[int]) -> list[Row]:
+    def rows_of(self, nodes: Sequence[NodeState], layouts: Sequence[int]) -> list[NodeRow]:
         """Return the rows of nodes, each with its layout as given."""
         known: dict[int, _OfBanks] = {}
         of_numbers, of_cells = [], []
@@ -247,7 +251,7 @@ class Columns(CachedHash):
             of_cells.append(cells)
             of_numbers.append(self._numbers_of(node, known[number]))
         found = _as_arrays(of_cells)
-        return list(map(Row, of_numbers, found, layouts))
+        return list(map(NodeRow, of_numbers, found, layouts))
 
     def _of_banks(self, banks: Iterable[DeviceBank]) -> "_OfBanks":
         """Return what the columns say of banks."""
@@ -264,7 +268,7 @@ class Columns(CachedHash):
             in_cells += [(_CELL_COLUMNS + at, home, count) for count, home in homes if count]
             taken = [d.left[0] for of_class in bank.shareable for d in of_class if d.shared]
             if bank.type == GPU:
-                sets = list(map(add, sets, usable_sets(bank.board, bank.free)))
+                sets = list(map(add, sets, usable_set_counts(bank.board, bank.free)))
                 shared += taken
             if bank.shareable:
                 percent += 100 * free + sum(taken)
@@ -277,7 +281,9 @@ class Columns(CachedHash):
         if node.bound or any(
             cell.shared is not NO_POOL or cell.best_effort is not NO_POOL for cell in node.cells
         ):
-            pools = zip(milli_left(node, QosClass.LS), milli_left(node, QosClass.BE), strict=True)
+            pools = zip(
+                pool_milli_left(node, QosClass.LS), pool_milli_left(node, QosClass.BE), strict=True
+            )
         cells = [
             [cell.real, 0, 0, cell.amounts[MEMORY], shared, best_effort, *no_devices]
             for cell, (shared, best_effort) in zip(node.cells, pools, strict=False)
@@ -332,13 +338,13 @@ class Columns(CachedHash):
         owned = shape.owned_cpus
         percent = sum(need.count * (need.share.percent or 0) for need in shape.shares)
         least: Numbers = np.zeros(self.count, dtype=np.int64)
-        least[Column.POOL_MILLI] = shape.amounts[SHARED_POOL]
-        least[Column.BEST_EFFORT_MILLI] = shape.amounts[BEST_EFFORT_POOL]
-        least[Column.MEMORY] = shape.memory
-        least[Column.POOL_CPUS] = owned + shape.shared
-        least[Column.BEST_EFFORT_CPUS] = owned * shape.exclusive + shape.best_effort
-        least[Column.OWNABLE_CPUS] = owned
-        least[Column.CPUS_OF_WHOLE_CORES] = owned * only_whole_cores
+        least[NodeColumnIndex.POOL_MILLI] = shape.amounts[SHARED_POOL]
+        least[NodeColumnIndex.BEST_EFFORT_MILLI] = shape.amounts[BEST_EFFORT_POOL]
+        least[NodeColumnIndex.MEMORY] = shape.memory
+        least[NodeColumnIndex.POOL_CPUS] = owned + shape.shared
+        least[NodeColumnIndex.BEST_EFFORT_CPUS] = owned * shape.exclusive + shape.best_effort
+        least[NodeColumnIndex.OWNABLE_CPUS] = owned
+        least[NodeColumnIndex.CPUS_OF_WHOLE_CORES] = owned * only_whole_cores
         least[self.devices] = [shape.whole_of(kind) for kind in self.types]
         least[self.percent] = percent
         least[self.extras] = shape.amounts[self.resources.start : self.resources.stop]
@@ -356,9 +362,9 @@ class Columns(CachedHash):
         """Return how much a pod of the shape takes, at most, of what is spare on a node."""
         percent = sum(need.count * (need.share.percent or 100) for need in shape.shares)
         most: Numbers = np.zeros(self.count, dtype=np.int64)
-        most[Column.POOL_MILLI] = shape.most_amounts[SHARED_POOL]
-        most[Column.BEST_EFFORT_MILLI] = shape.most_amounts[BEST_EFFORT_POOL]
-        most[Column.MEMORY] = shape.memory
+        most[NodeColumnIndex.POOL_MILLI] = shape.most_amounts[SHARED_POOL]
+        most[NodeColumnIndex.BEST_EFFORT_MILLI] = shape.most_amounts[BEST_EFFORT_POOL]
+        most[NodeColumnIndex.MEMORY] = shape.memory
         most[self.devices] = [shape.count_of(kind) for kind in self.types]
         most[self.percent] = percent + 100 * sum(count for _, count in shape.devices)
         most[self.extras] = shape.amounts[self.resources.start : self.resources.stop]
@@ -386,14 +392,14 @@ def _columns_of(
     resources: range,
     tiers: tuple[Tier, ...],
     classes: int,
-) -> Columns:
+) -> NodeColumnLayout:
     """Return the columns for some shapes and tiers, which are asked for again and again."""
-    strategy = strategy_of(tiers_for((), tiers)) or NodeStrategy.USABLE
+    strategy = strategy_of_last_tier(tiers_for((), tiers)) or NodeStrategy.USABLE
     asked = {kind for shape in shapes for kind, _ in shape.devices}
     asked |= {need.type for shape in shapes for need in shape.shares}
     types = tuple(sorted(asked.union(device_types)))
     cut_types = frozenset(filter(is_mig_instance, types))
-    return Columns(types, cut_types, resources, strategy, _parts_asked(shapes), classes)
+    return NodeColumnLayout(types, cut_types, resources, strategy, _parts_asked(shapes), classes)
 
 
 def _beside_rooms(node: NodeState) -> tuple[int, ...]:
@@ -437,7 +443,7 @@ def _left_of(node: NodeState, parts: Sequence[ShareQuantity]) -> list[int]:
     return [*sums, *most]
 
 
-def _load_of(load: NodeLoad | None) -> list[int]:
+def _load_of(load: StrategyNodeLoad | None) -> list[int]:
     """Return the columns of each class that a strategy looks at (`Columns.loads`)."""
     if load is None:
         return []

@@ -9,18 +9,18 @@ from dataclasses import replace
 from operator import sub
 from typing import NamedTuple
 
-from placer.greedy.bound import has_room, milli_left
-from placer.greedy.cores import NO_CORES, capacity, pick_cores
+from placer.greedy.bound import fits_beside_bound_pods, pool_milli_left
+from placer.greedy.cores import NO_CORES, most_ownable_cpus, pick_cores
 from placer.greedy.devices import pick_devices
 from placer.greedy.inside import DevicesTaken
-from placer.greedy.masks import masks
-from placer_models.alignment import cells_for_one
+from placer.greedy.masks import cell_sets_holding
+from placer_models.alignment import fewest_cells_holding
 from placer_models.device import GPU
 from placer_models.links.best import best_selection
-from placer_models.links.board import DeviceSelection, pair_minimum, pair_sum
+from placer_models.links.board import DeviceSet, pair_minimum, pair_sum
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.dimensions import Amounts
-from placer_models.problem.fits import ContainerFit, pools_of
+from placer_models.problem.fits import ContainerFit, container_pool_milli_by_cell
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import CoreTake, Fit, Shape
 
@@ -63,7 +63,9 @@ def pick_containers(node: NodeState, shape: Shape, fit: Fit) -> AlignedContainer
         if dealt is None:
             continue
         held, parts = dealt
-        if fit.binds(shape) and not has_room(node, shape, pools_of(fit.containers, parts)):
+        if fit.binds(shape) and not fits_beside_bound_pods(
+            node, shape, container_pool_milli_by_cell(fit.containers, parts)
+        ):
             continue
         found = _inside(node, shape, fit, held, picked)
         if found is not None:
@@ -83,9 +85,9 @@ def _supply(node: NodeState, shape: Shape, fit: Fit, free: Sequence[tuple[int, .
     cpus = [0] * (cells + 1)
     if shape.owned_cpus:
         for c in node.cores:
-            cpus[c.cell] += capacity(c, fit)
+            cpus[c.cell] += most_ownable_cpus(c, fit)
     if shape.pool is not None and fit.binds(shape):
-        cpus = [*milli_left(node, shape.pool), 0]
+        cpus = [*pool_milli_left(node, shape.pool), 0]
     goods = zip(*(cell.amounts for cell in node.cells), strict=True)
     rows = [cpus, *([*good, 0] for good in goods)]
     for kind, _ in shape.devices:
@@ -146,7 +148,7 @@ def _part(
     need = tuple(max(0, n - f) for n, f in zip(container.need, in_no_cell, strict=True))
     amounts = [tuple(a[cell] + f[cell] for a, f in zip(again, left, strict=True)) for cell in cells]
     for size in _sizes(node, container, need, amounts):
-        for mask in masks(amounts, need, size, cells):
+        for mask in cell_sets_holding(amounts, need, size, cells):
             found = _pour(container.need, mask, left, again, spare)
             if found is not None:
                 return found
@@ -165,7 +167,9 @@ def _sizes(
                 amounts[cell] = (0,) * len(need)
         yield container.cell_limit
         return
-    fewest = [cells_for_one([held[i] for held in amounts], want) for i, want in enumerate(need)]
+    fewest = [
+        fewest_cells_holding([held[i] for held in amounts], want) for i, want in enumerate(need)
+    ]
     if None not in fewest:
         yield from range(max(count or 0 for count in fewest), len(amounts) + 1)
 
@@ -205,7 +209,7 @@ def _inside(
     if picked is not None:
         return tuple(cores), picked
     counts = [(0,) * len(bank.free) for bank in node.banks]
-    gpus: DeviceSelection | None = None
+    gpus: DeviceSet | None = None
     wants = zip(shape.devices, held[1 + shape.of_cells :], strict=True)
     for (kind, _), places in wants:
         position = next(i for i, b in enumerate(node.banks) if b.type == kind)
@@ -225,9 +229,7 @@ def _inside(
             )
         if kind == GPU:
             taken = counts[position]
-            gpus = DeviceSelection(
-                taken, pair_minimum(bank.board, taken), pair_sum(bank.board, taken)
-            )
+            gpus = DeviceSet(taken, pair_minimum(bank.board, taken), pair_sum(bank.board, taken))
     used = frozenset(
         cell
         for bank, taken in zip(node.banks, counts, strict=True)

@@ -20,7 +20,7 @@ def after_cores(c: CoreClass, take: CoreTake) -> CoreClass:
     return c._replace(cores=c.cores - take.whole, taken=taken, broken=broken)
 
 
-def capacity(c: CoreClass, fit: Fit) -> int:
+def most_ownable_cpus(c: CoreClass, fit: Fit) -> int:
     """Return how many CPUs of the class a pod of the fit could own at most."""
     if not fit.bind_required:
         return c.free_threads
@@ -55,7 +55,7 @@ def pick_cores(
         return (NO_CORES,) * len(node.cores)
     classes = node.cores
     usable = [i for i, c in enumerate(classes) if c.cell in cells and (only is None or i in only)]
-    if sum(capacity(classes[i], fit) for i in usable) < shape.owned_cpus:
+    if sum(most_ownable_cpus(classes[i], fit) for i in usable) < shape.owned_cpus:
         return None
     takes: dict[int, CoreTake] | None
     if fit.bind is BindPolicy.SPREAD_BY_PCPUS:

@@ -3,20 +3,20 @@
 from collections.abc import Collection
 
 from placer.greedy.inside import DevicesTaken
-from placer.greedy.joint import Taken, groups_apart, pick_in_scopes
+from placer.greedy.joint import Taken, incomplete_groups_taken, pick_devices_in_scopes
 from placer.greedy.mig import (
     after_devices,
-    mig_instance_points,
     mig_instances_overlap,
     pick_mig_instances,
+    usable_mig_points,
 )
-from placer.greedy.shares import fitting_counts, pick_shares
+from placer.greedy.shares import device_counts_fitting_shares, pick_shares
 from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS
-from placer_models.links.allowed import rooms_for_a_set
-from placer_models.links.board import DeviceSelection, pair_minimum, pair_sum
+from placer_models.links.allowed import free_counts_within_scope
+from placer_models.links.board import DeviceSet, pair_minimum, pair_sum
 from placer_models.links.permitted import best_permitted
-from placer_models.links.usable import usable_points
+from placer_models.links.usable import devices_in_usable_sets
 from placer_models.problem.banks import DeviceBank, ShareTake
 from placer_models.problem.fits import JointFit
 from placer_models.problem.node_state import NodeState
@@ -38,17 +38,20 @@ def pick_devices(
         return None
     together: Taken = {}
     if joint is not None:
-        found = pick_in_scopes(
+        found = pick_devices_in_scopes(
             joint,
             {bank.type: bank.board for bank in banks},
-            {b.type: reachable(node, shape, i, cells) for i, b in enumerate(banks)},
+            {
+                b.type: fitting_device_counts_in_cells(node, shape, i, cells)
+                for i, b in enumerate(banks)
+            },
             dict(shape.scopes),
         )
         if found is None:
             return None
         together = found
     counts = [(0,) * len(bank.free) for bank in banks]
-    gpus: DeviceSelection | None = None
+    gpus: DeviceSet | None = None
     shares: list[ShareTake] = []
     used: set[int] = set()
     for position in sorted(range(len(banks)), key=lambda i: _hardness(banks[i])):
@@ -61,7 +64,7 @@ def pick_devices(
             counts[position], takes = parts
             shares += takes
         elif want:
-            free = within(bank, cells)
+            free = free_devices_within(bank, cells)
             if sum(free) < want:
                 return None
             picked = together.get(bank.type)
@@ -81,7 +84,7 @@ def pick_devices(
         used.update(cell for count, cell in pairs if count and cell is not None)
     if mig_instances_overlap(banks, tuple(counts)):
         return None
-    apart = groups_apart(joint, together) if joint else 0
+    apart = incomplete_groups_taken(joint, together) if joint else 0
     return DevicesTaken(tuple(counts), gpus, frozenset(used), apart, tuple(sorted(shares)))
 
 
@@ -94,7 +97,8 @@ def _pick(
         best = best_permitted(bank.board, want, free, scope)
         return best.counts if best else None
     found = [
-        _nearest(bank, room, want, near) for room in rooms_for_a_set(bank.board, want, free, scope)
+        _nearest(bank, room, want, near)
+        for room in free_counts_within_scope(bank.board, want, free, scope)
     ]
     return min(found, key=lambda taken: _strangers(bank, taken, near), default=None)
 
@@ -112,7 +116,7 @@ def _cut(
     bank = node.banks[position]
     found = [
         picked[position]
-        for room in rooms_for_a_set(bank.board, want, free, shape.scope_of(bank.type))
+        for room in free_counts_within_scope(bank.board, want, free, shape.scope_of(bank.type))
         if (picked := pick_mig_instances(node.banks, counts, position, room, want, near))
     ]
     return min(found, key=lambda taken: _strangers(bank, taken, near), default=None)
@@ -126,14 +130,14 @@ def _with_shares(counts: tuple[int, ...], shares: list[ShareTake]) -> tuple[int,
     return tuple(touched)
 
 
-def reachable(
+def fitting_device_counts_in_cells(
     node: NodeState, shape: Shape, position: int, cells: Collection[int]
 ) -> tuple[int, ...]:
     """Return how many devices of each equivalence class of a bank the pod could have a part of."""
     bank = node.banks[position]
     if any(need.type == bank.type for need in shape.shares):
-        return fitting_counts(node, shape, cells, position)
-    return within(bank, cells)
+        return device_counts_fitting_shares(node, shape, cells, position)
+    return free_devices_within(bank, cells)
 
 
 def _hardness(bank: DeviceBank) -> tuple[bool, int]:
@@ -141,7 +145,7 @@ def _hardness(bank: DeviceBank) -> tuple[bool, int]:
     return bank.type != GPU, -len(bank.cuts[0].covers) if bank.cuts else 0
 
 
-def within(bank: DeviceBank, cells: Collection[int]) -> tuple[int, ...]:
+def free_devices_within(bank: DeviceBank, cells: Collection[int]) -> tuple[int, ...]:
     """Return the free devices of each equivalence class, those of other cells left out."""
     return tuple(
         count if cell is None or cell in cells else 0
@@ -149,7 +153,7 @@ def within(bank: DeviceBank, cells: Collection[int]) -> tuple[int, ...]:
     )
 
 
-def points_lost(
+def usable_device_points_lost(
     node: NodeState, counts: tuple[tuple[int, ...], ...], shares: tuple[ShareTake, ...] = ()
 ) -> int:
     """Return how many points of tier ``usable`` the node loses with these devices."""
@@ -164,23 +168,25 @@ def points_lost(
         if bank.type == GPU and (any(taken) or opened):
             gone = _with_shares(taken, opened)
             left = tuple(have - take for have, take in zip(bank.free, gone, strict=True))
-            before = usable_points(bank.board, bank.free)
-            lost += GPU_POINTS * (before - usable_points(bank.board, left))
+            before = devices_in_usable_sets(bank.board, bank.free)
+            lost += GPU_POINTS * (before - devices_in_usable_sets(bank.board, left))
     if any(bank.cuts for bank in banks):
-        lost += mig_instance_points(banks) - mig_instance_points(after_devices(banks, counts))
+        lost += usable_mig_points(banks) - usable_mig_points(after_devices(banks, counts))
     return lost
 
 
-def points_of(node: NodeState) -> int:
+def usable_device_points(node: NodeState) -> int:
     """Return the points of tier ``usable`` of the node's free GPUs and instances."""
     whole = sum(
-        GPU_POINTS * usable_points(bank.board, bank.free) for bank in node.banks if bank.type == GPU
+        GPU_POINTS * devices_in_usable_sets(bank.board, bank.free)
+        for bank in node.banks
+        if bank.type == GPU
     )
-    return whole + mig_instance_points(node.banks)
+    return whole + usable_mig_points(node.banks)
 
 
-def _selection(bank: DeviceBank, counts: tuple[int, ...]) -> DeviceSelection:
-    return DeviceSelection(counts, pair_minimum(bank.board, counts), pair_sum(bank.board, counts))
+def _selection(bank: DeviceBank, counts: tuple[int, ...]) -> DeviceSet:
+    return DeviceSet(counts, pair_minimum(bank.board, counts), pair_sum(bank.board, counts))
 
 
 def _strangers(bank: DeviceBank, taken: tuple[int, ...], near: set[int]) -> int:

@@ -4,15 +4,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from placer.greedy.cores import capacity, cells_of_cpus
-from placer.greedy.offer import Chooser, Offer, Price
+from placer.greedy.cores import cells_of_cpus, most_ownable_cpus
+from placer.greedy.offer import Chooser, PlacePrice, PricedChoice
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.policy import ExclusivePolicy, Strength
 from placer_models.problem.node_state import Cell, CoreClass, NodeState
 from placer_models.problem.problem import Choice, CoreTake, Fit, Shape
 
 
-def choose_apart(node: NodeState, shape: Shape, fit: Fit, choose: Chooser) -> Offer | None:
+def choose_exclusive_place(
+    node: NodeState, shape: Shape, fit: Fit, choose: Chooser
+) -> PricedChoice | None:
     """Return the cheapest place found for a pod of the shape, or None if none was found.
 
     Cores and NUMA nodes that an exclusive pod would share are hidden from it: at first all
@@ -24,11 +26,11 @@ def choose_apart(node: NodeState, shape: Shape, fit: Fit, choose: Chooser) -> Of
     for view in _views(node, shape, fit):
         offer = choose(view, shape, fit)
         if offer is not None:
-            return Offer(_priced(node, fit, offer), offer.choice)
+            return PricedChoice(_priced(node, fit, offer), offer.choice)
     return None
 
 
-def _priced(node: NodeState, fit: Fit, offer: Offer) -> Price:
+def _priced(node: NodeState, fit: Fit, offer: PricedChoice) -> PlacePrice:
     """Return the price with the cores and NUMA nodes that the place shares."""
     by_cell = fit.apart is ExclusivePolicy.NUMA_NODE_LEVEL
     used = cells_of_cpus(node, offer.choice.cores) if by_cell else set()
@@ -88,7 +90,7 @@ def _sharing(
     ]
     rooms = sorted((room for room in rooms if room[0]), key=lambda room: (-room[0], room[1]))
     unheld = _without(node, held, cells)
-    have = sum(capacity(c, fit) for c in unheld.cores)
+    have = sum(most_ownable_cpus(c, fit) for c in unheld.cores)
     for count, (room, _) in enumerate(rooms, start=1):
         have += room
         if have >= shape.owned_cpus:
@@ -122,7 +124,7 @@ def _without(
     return replace(node, cores=tuple(seen(i, c) for i, c in enumerate(node.cores)))
 
 
-def core_held(c: CoreClass, fit: Fit, take: CoreTake) -> CoreClass:
+def with_exclusive_hold_on_cores(c: CoreClass, fit: Fit, take: CoreTake) -> CoreClass:
     """Return the class as it is held once a pod of the fit has taken some of it.
 
     This matters only for a class of one core: on others no two exclusive pods can meet. A pod
@@ -133,7 +135,7 @@ def core_held(c: CoreClass, fit: Fit, take: CoreTake) -> CoreClass:
     return c._replace(held=_stronger(c.held, fit))
 
 
-def cells_held(
+def with_exclusive_hold_on_cells(
     node: NodeState, cells: tuple[Cell, ...], fit: Fit, choice: Choice
 ) -> tuple[Cell, ...]:
     """Return the cells as they are held once a pod of the fit has the place."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from placer.greedy.columns import Numbers
-from placer.greedy.scorer import FreeNodes, PodAsk
+from placer.greedy.scorer import PodAsk, ScorerColumns
 from placer.greedy.shares import openable
 from placer_models.demand import WHOLE_MILLI
 from placer_models.device import GPU
@@ -51,13 +51,13 @@ class FreeColumns:
         known: dict[int, int] = {}
         of = np.array([known.setdefault(id(node), len(known)) for node in nodes], dtype=np.intp)
         each = list({id(node): node for node in nodes}.values())
-        rows = [[gpu.milli for gpu in gpus_left(node)] for node in each]
+        rows = [[gpu.milli for gpu in gpu_parts_left(node)] for node in each]
         # As wide as all GPUs, whatever is left of them: a scorer remembers rows of one width.
         most = max(map(_gpus_of, each), default=0)
         gpus: Numbers = np.zeros((len(each), most), dtype=np.int64)
         for into, row in zip(gpus, rows, strict=True):
             into[: len(row)] = row
-        self.free = FreeNodes(
+        self.free = ScorerColumns(
             np.array([node.pool_milli for node in each], dtype=np.int64)[of],
             np.array([node.memory * memory_unit for node in each], dtype=np.int64)[of],
             gpus[of],
@@ -68,11 +68,11 @@ class FreeColumns:
         free = self.free
         free.cpu_milli[at] = node.pool_milli
         free.memory_bytes[at] = node.memory * self.memory_unit
-        row = [gpu.milli for gpu in gpus_left(node)]
+        row = [gpu.milli for gpu in gpu_parts_left(node)]
         more = len(row) - free.gpu_milli.shape[1]
         if more > 0:  # A GPU that was not healthy has become it.
             wider: Numbers = np.pad(free.gpu_milli, ((0, 0), (0, more)))
-            self.free = free = FreeNodes(free.cpu_milli, free.memory_bytes, wider)
+            self.free = free = ScorerColumns(free.cpu_milli, free.memory_bytes, wider)
         free.gpu_milli[at, : len(row)] = row
         free.gpu_milli[at, len(row) :] = 0
 
@@ -92,7 +92,7 @@ def ask_of(shape: Shape, memory_unit: int) -> PodAsk:
     return PodAsk(shape.amounts[SHARED_POOL], memory_bytes, gpus, max(parts, default=whole))
 
 
-def with_only_gpu(node: NodeState, position: int) -> NodeState:
+def state_with_one_gpu_visible(node: NodeState, position: int) -> NodeState:
     """Return the node as a pod sees it that may have a share of one GPU only.
 
     Args:
@@ -103,7 +103,7 @@ def with_only_gpu(node: NodeState, position: int) -> NodeState:
     at, bank = _gpu_bank(node)
     if bank is None:
         return node
-    only = gpus_left(node)[position]
+    only = gpu_parts_left(node)[position]
     hidden = replace(
         bank,
         shareable=tuple(
@@ -134,7 +134,7 @@ def _gpus_of(node: NodeState) -> int:
     return 0 if bank is None else sum(bank.board.sizes)
 
 
-def gpus_left(node: NodeState) -> list[GpuLeft]:
+def gpu_parts_left(node: NodeState) -> list[GpuLeft]:
     """Return the GPUs of which anything is left, class by class."""
     _, bank = _gpu_bank(node)
     if bank is None:
@@ -150,7 +150,7 @@ def gpus_left(node: NodeState) -> list[GpuLeft]:
     return found
 
 
-def gpus_shared_by_percent(shape: Shape) -> bool:
+def has_gpu_shares_in_percent(shape: Shape) -> bool:
     """Return whether what is left of GPUs in percent says which of them the pods could share."""
     return all(need.share.percent is not None for need in shape.shares if need.type == GPU)
 

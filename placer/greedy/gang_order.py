@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from placer_models.device import GPU, is_mig_instance
 from placer_models.goals import MEMBER_OF_MINIMUM_POINTS
-from placer_models.mig import slices_of
+from placer_models.mig import mig_instance_memory_slices
 from placer_models.problem.dimensions import Amounts
 from placer_models.problem.problem import Problem
 from placer_models.problem.tasks import GangTask
@@ -100,4 +100,4 @@ def _sizes(problem: Problem, pods: Iterable[int]) -> list[tuple[int, ...]]:
 
 def _size_of(device_type: str) -> int:
     """Return how much one device counts: a MIG instance by its memory slices."""
-    return slices_of(device_type) if is_mig_instance(device_type) else 1
+    return mig_instance_memory_slices(device_type) if is_mig_instance(device_type) else 1

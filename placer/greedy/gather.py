@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from placer.greedy.gang_order import hardest_first
-from placer.greedy.node_strategy import usable_left
-from placer.greedy.node_table import NodeTable
+from placer.greedy.node_strategy import usable_node_points
+from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.offer import NO_PRICE
-from placer.greedy.switches import PcieSwitchUse, points_broken
+from placer.greedy.switches import PcieSwitchUse, broken_switch_points
 from placer.state.out_of_time import raise_if_out_of_time
 from placer_models.device import GPU
 from placer_models.links.best import best_pair_sum, best_selection
@@ -16,7 +16,7 @@ from placer_models.problem.problem import Choice
 
 
 @dataclass(frozen=True, slots=True)
-class Gathering:
+class MembersOnOneNode:
     """Members of a gang inside one node.
 
     Attributes:
@@ -29,7 +29,7 @@ class Gathering:
     members: tuple[tuple[int, Choice], ...]
 
 
-def gather(table: NodeTable, pods: Sequence[int], minimum: int) -> list[tuple[int, Choice]]:
+def gather(table: GreedyNodeTable, pods: Sequence[int], minimum: int) -> list[tuple[int, Choice]]:
     """Return places on the node that hosts the most of the pods, at the least cost.
 
     The answer is empty if no node hosts the minimum. Nothing is taken.
@@ -58,9 +58,9 @@ class _Looked:
 
     """
 
-    def __init__(self, table: NodeTable, pods: Sequence[int], minimum: int) -> None:
+    def __init__(self, table: GreedyNodeTable, pods: Sequence[int], minimum: int) -> None:
         self._table, self._pods, self._minimum = table, pods, minimum
-        self._by_state: dict[int, Gathering | None] = {}
+        self._by_state: dict[int, MembersOnOneNode | None] = {}
         self.best: tuple[tuple[int, ...], int] | None = None
         self.members: tuple[tuple[int, Choice], ...] = ()
 
@@ -81,7 +81,9 @@ def _least(members: int, bound: tuple[int, ...]) -> tuple[int, ...]:
     return (-members, *priced, 0, lost, spare)
 
 
-def _in_state(table: NodeTable, state: int, pods: Sequence[int], minimum: int) -> Gathering | None:
+def _in_state(
+    table: GreedyNodeTable, state: int, pods: Sequence[int], minimum: int
+) -> MembersOnOneNode | None:
     """Return the best gathering found on a node in the state."""
     hardest = hardest_first(table.problem, pods)
     found = _one_by_one(table, state, state, hardest)
@@ -96,11 +98,13 @@ def _in_state(table: NodeTable, state: int, pods: Sequence[int], minimum: int) -
     return found
 
 
-def _cost(gathering: Gathering) -> tuple[int, ...]:
+def _cost(gathering: MembersOnOneNode) -> tuple[int, ...]:
     return gathering.cost
 
 
-def _one_by_one(table: NodeTable, state: int, view: int, pods: Sequence[int]) -> Gathering:
+def _one_by_one(
+    table: GreedyNodeTable, state: int, view: int, pods: Sequence[int]
+) -> MembersOnOneNode:
     """Place the pods in turn, each at its best; those that do not fit are passed over.
 
     Args:
@@ -129,19 +133,19 @@ def _one_by_one(table: NodeTable, state: int, view: int, pods: Sequence[int]) ->
     short = _pair_sum_short(table, first, members)
     if table.left(first).load is None:
         before = table.left(first)
-        lost = usable_left(before) - usable_left(table.left(state))
+        lost = usable_node_points(before) - usable_node_points(table.left(state))
         if before.switches:
             takers = [
                 PcieSwitchUse.of(problem.shape_on(problem.pods[pod], before), place)
                 for pod, place in members
             ]
-            lost += points_broken(before, takers)
+            lost += broken_switch_points(before, takers)
     spare = table.spare(state)
     cost = (-len(members), *priced, short, lost, spare)
-    return Gathering(cost, tuple(members))
+    return MembersOnOneNode(cost, tuple(members))
 
 
-def _fence(table: NodeTable, state: int, found: Gathering) -> int | None:
+def _fence(table: GreedyNodeTable, state: int, found: MembersOnOneNode) -> int | None:
     """Return the state without all GPUs but the best set that the members could share.
 
     The answer is None if the members' GPUs together are the best set already.
@@ -161,7 +165,9 @@ def _fence(table: NodeTable, state: int, found: Gathering) -> int | None:
     return None
 
 
-def _pair_sum_short(table: NodeTable, state: int, members: Sequence[tuple[int, Choice]]) -> int:
+def _pair_sum_short(
+    table: GreedyNodeTable, state: int, members: Sequence[tuple[int, Choice]]
+) -> int:
     """Return how far the members' GPUs fall short of the best set, as tier 4c counts."""
     short = 0
     for i, bank in enumerate(table.left(state).banks):

@@ -13,10 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.cores import cells_of_cpus
-from placer.greedy.offer import Chooser, Offer
+from placer.greedy.offer import Chooser, PricedChoice
 from placer_models.affinity import AffinityLevel
 from placer_models.goals import AFFINITY
-from placer_models.problem.node_state import NOBODY, Cell, CoreClass, Guest, NodeState, sides_of
+from placer_models.problem.node_state import (
+    NOBODY,
+    Cell,
+    CoreClass,
+    Guest,
+    NodeState,
+    affinity_sides_of_guests,
+)
 from placer_models.problem.problem import Choice, Fit, Problem, Shape
 from placer_models.problem.tasks import InNodeAffinity, InNodeAffinityTerm
 
@@ -32,9 +39,9 @@ Bars = Callable[[AffinityLevel, _Guests], bool]
 """Returns whether a pod keeps off a place of the level where these guests are."""
 
 
-def choose_by_affinity(
+def choose_by_in_node_affinity(
     node: NodeState, shape: Shape, fit: Fit, choose: Chooser, waived: Collection[int]
-) -> Offer | None:
+) -> PricedChoice | None:
     """Return the cheapest place found for a pod of the shape, or None if none was found.
 
     Places that the pod may not share, or where company that it requires is missing, are
@@ -52,13 +59,13 @@ def choose_by_affinity(
     affinity = shape.in_node_affinity
     if affinity is None:
         return choose(node, shape, fit)
-    best: Offer | None = None
+    best: PricedChoice | None = None
     for bars in _strictest_first(node, affinity, waived):
         found = choose(_without(node, bars), shape, fit)
         if found is None:
             continue
         lost = _lost(node, affinity, found.choice)
-        offer = Offer(found.price.but({AFFINITY: lost}), found.choice)
+        offer = PricedChoice(found.price.but({AFFINITY: lost}), found.choice)
         if best is None or offer.price < best.price:
             best = offer
         if not lost:
@@ -92,7 +99,7 @@ def _pairs(affinity: InNodeAffinity, level: AffinityLevel, guests: _Guests) -> i
 
 def _bars(affinity: InNodeAffinity, terms: Sequence[InNodeAffinityTerm], crowd: int) -> Bars:
     def bars(level: AffinityLevel, guests: _Guests) -> bool:
-        sides = sides_of(guests)
+        sides = affinity_sides_of_guests(guests)
         return (
             not affinity.off_at(level).isdisjoint(sides)
             or _pairs(affinity, level, guests) > crowd
@@ -125,7 +132,9 @@ def _lost(node: NodeState, affinity: InNodeAffinity, choice: Choice) -> int:
         lost += _pairs(affinity, level, NOBODY.union(*met))
         for term in affinity.terms:
             if term.level is level and not (term.required or term.apart):
-                alone = any(term.matches.isdisjoint(sides_of(there)) for there in met)
+                alone = any(
+                    term.matches.isdisjoint(affinity_sides_of_guests(there)) for there in met
+                )
                 lost += term.weight * alone
     return lost
 
@@ -137,7 +146,7 @@ def _met(node: NodeState, choice: Choice, level: AffinityLevel) -> Iterator[_Gue
             yield c.guests if level is AffinityLevel.CORE else node.cells[c.cell].guests
 
 
-def affinity_guest_of(node: NodeState, shape: Shape) -> Guest | None:
+def guest_of_shape(node: NodeState, shape: Shape) -> Guest | None:
     """Return the guest that a pod of the shape is once it is there, or None if it is none."""
     affinity = shape.in_node_affinity
     if affinity is None:
@@ -161,7 +170,7 @@ def core_class_with_guest(c: CoreClass, shape: Shape, guest: Guest | None) -> Co
     return c._replace(guests=c.guests | {guest})
 
 
-def cells_with_guest(
+def with_guest_in_cells(
     node: NodeState,
     cells: tuple[Cell, ...],
     shape: Shape,
@@ -182,7 +191,7 @@ def cells_with_guest(
     )
 
 
-class FirstOfKind:
+class InNodeAffinityFirsts:
     """The pods that may be, or are, the first of their kind; only terms inside nodes count."""
 
     def __init__(self, problem: Problem) -> None:
@@ -269,7 +278,7 @@ class FirstOfKind:
                 continue
             on_cores = level is AffinityLevel.CORE
             there = state.cores[at].guests if on_cores else state.cells[at].guests
-            if not term.matches.isdisjoint(sides_of(there)):
+            if not term.matches.isdisjoint(affinity_sides_of_guests(there)):
                 continue
             shared = state.cores[at].free > 1 if on_cores else state.cells[at].real
             others = [s for s in present[choice.node, level, at] if s in term.matches]

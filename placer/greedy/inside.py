@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from placer_models.goals import Tier
-from placer_models.links.board import DeviceSelection
+from placer_models.links.board import DeviceSet
 from placer_models.problem.banks import ShareTake
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import CoreTake, Fit, Shape
@@ -23,7 +23,7 @@ class DevicesTaken(NamedTuple):
     """
 
     counts: tuple[tuple[int, ...], ...]
-    gpus: DeviceSelection | None
+    gpus: DeviceSet | None
     cells: frozenset[int]
     apart: int = 0
     shares: tuple[ShareTake, ...] = ()

@@ -5,12 +5,17 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, product
 
 from placer.greedy.inside import PlaceInside, TierCosts
-from placer.greedy.masks import masks
+from placer.greedy.masks import cell_sets_holding
 from placer_models.alignment import fewest_cells
 from placer_models.device import GPU
 from placer_models.goals import JOINT
-from placer_models.links.allowed import is_partition, offered_count, offered_sets, rooms_for_a_set
-from placer_models.links.board import Board
+from placer_models.links.allowed import (
+    count_offered_device_sets,
+    free_counts_within_scope,
+    is_partition,
+    offered_sets,
+)
+from placer_models.links.board import LinkedDeviceClasses
 from placer_models.links.permitted import best_permitted
 from placer_models.policy import DeviceScope
 from placer_models.problem.fits import JointFit
@@ -29,7 +34,7 @@ Taken = Mapping[str, _Counts]
 
 
 def pick_together(
-    wish: JointFit, boards: Mapping[str, Board], free: Mapping[str, _Counts]
+    wish: JointFit, boards: Mapping[str, LinkedDeviceClasses], free: Mapping[str, _Counts]
 ) -> Taken | None:
     """Return devices of all types of the wish, or None if no permitted ones were found.
 
@@ -54,7 +59,7 @@ def pick_together(
         taken = _followed(wish, lead, counts, free)
         if taken is None or not _allowed(wish, taken):
             continue
-        price = groups_apart(wish, taken)
+        price = incomplete_groups_taken(wish, taken)
         if best is None or price < best[0]:
             best = (price, taken)
         if wish.beside or not price:
@@ -62,9 +67,9 @@ def pick_together(
     return best and best[1]
 
 
-def pick_in_scopes(
+def pick_devices_in_scopes(
     wish: JointFit,
-    boards: Mapping[str, Board],
+    boards: Mapping[str, LinkedDeviceClasses],
     free: Mapping[str, _Counts],
     scopes: Mapping[str, DeviceScope],
 ) -> Taken | None:
@@ -78,7 +83,11 @@ def pick_in_scopes(
 
     """
     options = [
-        list(rooms_for_a_set(boards[kind], size, free[kind], scopes.get(kind, DeviceScope.NODE)))
+        list(
+            free_counts_within_scope(
+                boards[kind], size, free[kind], scopes.get(kind, DeviceScope.NODE)
+            )
+        )
         for kind, size in wish.types
     ]
     best: tuple[int, Taken] | None = None
@@ -86,13 +95,13 @@ def pick_in_scopes(
         inside = {kind: room for (kind, _), room in zip(wish.types, places, strict=True)}
         taken = pick_together(wish, boards, {**free, **inside})
         if taken is not None:
-            price = groups_apart(wish, taken)
+            price = incomplete_groups_taken(wish, taken)
             if best is None or price < best[0]:
                 best = (price, taken)
     return best and best[1]
 
 
-def groups_apart(wish: JointFit, taken: Taken) -> int:
+def incomplete_groups_taken(wish: JointFit, taken: Taken) -> int:
     """Return what tier ``joint`` counts, which is 0 if the wish is required."""
     if wish.beside:
         return 0
@@ -164,21 +173,21 @@ def _given(wish: JointFit, taken: Taken) -> tuple[dict[int, set[int]], int]:
 
 
 def _sets(
-    wish: JointFit, lead: int, board: Board, free: Mapping[str, _Counts]
+    wish: JointFit, lead: int, board: LinkedDeviceClasses, free: Mapping[str, _Counts]
 ) -> Iterator[_Counts]:
     """Yield sets of the leading type, the likeliest first."""
     kind, size = wish.types[lead]
     mine = free[kind]
     best = best_permitted(board, size, mine)
     first = [best.counts] if best else []
-    if offered_count(board, size, mine) <= MOST_LOOKED_AT:
+    if count_offered_device_sets(board, size, mine) <= MOST_LOOKED_AT:
         return chain(first, (selection.counts for selection in offered_sets(board, size, mine)))
     others = _by_groups(wish, lead, board, free)
     return chain(first, (c for c in others if not board.honored or is_partition(board, c)))
 
 
 def _by_groups(
-    wish: JointFit, lead: int, board: Board, free: Mapping[str, _Counts]
+    wish: JointFit, lead: int, board: LinkedDeviceClasses, free: Mapping[str, _Counts]
 ) -> Iterator[_Counts]:
     """Yield sets out of few groups that hold all types, without looking at every set."""
     held = _by_group(wish, free)
@@ -186,7 +195,7 @@ def _by_groups(
     need = tuple(count for _, count in wish.types)
     kind, size = wish.types[lead]
     for width in range(1, min(max(need), len(names)) + 1):
-        found = masks([tuple(held[g]) for g in names], need, width, names)
+        found = cell_sets_holding([tuple(held[g]) for g in names], need, width, names)
         for _, mask in zip(range(MOST_MASKS), found, strict=False):
             inside = {names[i] for i in mask}
             within = tuple(

@@ -13,12 +13,12 @@ import numpy as np
 
 from placer.greedy.columns import Indices, Mask
 from placer.greedy.gang_order import hardest_first
-from placer.greedy.node_table import NodeTable
-from placer.greedy.offer import AT, NO_PRICE, Price
+from placer.greedy.node_table import GreedyNodeTable
+from placer.greedy.offer import AT, NO_PRICE, PlacePrice
 from placer_models.goals import AFTER_PLACED, GATHERING
-from placer_models.network import Grouping
+from placer_models.network import GatherOrSpread
 from placer_models.problem.problem import Choice
-from placer_models.problem.tasks import GangTask, LevelTask
+from placer_models.problem.tasks import GangTask, ProblemLevelRule
 
 MOST_REGIONS = 4
 """How many regions are tried for one gang with one set of its wishes."""
@@ -29,7 +29,7 @@ DEARER = sum(tier in AT for tier in AFTER_PLACED[: AFTER_PLACED.index(GATHERING)
 _Places = list[tuple[int, Choice]]
 
 
-def place_at_levels(table: NodeTable, gang: GangTask, most: int) -> bool:
+def place_at_levels(table: GreedyNodeTable, gang: GangTask, most: int) -> bool:
     """Place members of a gang, none of which is placed yet.
 
     Returns:
@@ -58,7 +58,7 @@ def place_at_levels(table: NodeTable, gang: GangTask, most: int) -> bool:
     return True
 
 
-def allowed(table: NodeTable, gang: GangTask) -> Mask:
+def nodes_for_next_member(table: GreedyNodeTable, gang: GangTask) -> Mask:
     """Return which nodes may take one more member, given those already placed."""
     nodes = _nodes_of(table, gang)
     mask = np.ones(len(table.problem.nodes), dtype=np.bool_)
@@ -70,22 +70,22 @@ def allowed(table: NodeTable, gang: GangTask) -> Mask:
     return mask
 
 
-def _open(table: NodeTable, task: LevelTask, nodes: Sequence[int]) -> Mask:
+def _open(table: GreedyNodeTable, task: ProblemLevelRule, nodes: Sequence[int]) -> Mask:
     """Return the nodes where one more member keeps what the gang asks of a level."""
     domains = table.domains(task.level)
     taken = domains[list(nodes)]
     match task.grouping:
-        case Grouping.GATHER:
+        case GatherOrSpread.GATHER:
             return domains == taken[0] if len(taken) else np.ones(len(domains), dtype=np.bool_)
-        case Grouping.SPREAD:
+        case GatherOrSpread.SPREAD:
             counts = np.bincount(taken, minlength=int(domains.max(initial=0)) + 1)
             return counts[domains] < task.count
-        case Grouping.MULTIPLES:
+        case GatherOrSpread.MULTIPLES:
             # What is left over is taken back when a domain is full.
             return np.ones(len(domains), dtype=np.bool_)
 
 
-def _nodes_of(table: NodeTable, gang: GangTask) -> list[int]:
+def _nodes_of(table: GreedyNodeTable, gang: GangTask) -> list[int]:
     """Return the node of each member that has a place."""
     return [place.node for pod in gang.pods if (place := table.place_of(pod))]
 
@@ -94,12 +94,12 @@ def _nodes_of(table: NodeTable, gang: GangTask) -> list[int]:
 class _Filling:
     """Fills regions with the members of one gang, which are then placed in the table."""
 
-    table: NodeTable
+    table: GreedyNodeTable
     gang: GangTask
     most: int
     pods: list[int] = field(init=False)
     rooms: dict[int, int] = field(default_factory=dict)
-    prices: dict[int, Price] = field(default_factory=dict)
+    prices: dict[int, PlacePrice] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.pods = hardest_first(self.table.problem, self.gang.pods)
@@ -115,7 +115,7 @@ class _Filling:
         must: list[Sequence[int]] = [range(len(problem.nodes))] if self.gang.gathered else []
         wish: list[Sequence[int]] = []
         for task in self.gang.levels:
-            if task.grouping is Grouping.GATHER:
+            if task.grouping is GatherOrSpread.GATHER:
                 (must if task.required else wish).append(problem.domains[task.level])
         wish.sort(key=lambda domains: len(set(domains)))
         for kept in range(len(wish), -1, -1):
@@ -127,8 +127,8 @@ class _Filling:
         tasks = [
             task
             for task in self.gang.levels
-            if task.grouping is Grouping.MULTIPLES
-            or (task.grouping is Grouping.GATHER and not task.required)
+            if task.grouping is GatherOrSpread.MULTIPLES
+            or (task.grouping is GatherOrSpread.GATHER and not task.required)
         ]
         tasks.sort(key=lambda task: len(set(problem.domains[task.level])))
         self._fill(nodes, tasks, self.table.mark())
@@ -175,7 +175,7 @@ class _Filling:
         """Return the members without a place."""
         return [pod for pod in self.pods if self.table.place_of(pod) is None]
 
-    def _fill(self, nodes: Indices, tasks: Sequence[LevelTask], mark: int) -> None:
+    def _fill(self, nodes: Indices, tasks: Sequence[ProblemLevelRule], mark: int) -> None:
         """Fill domain by domain, those of the widest level first."""
         if not tasks:
             self._place(nodes)
@@ -202,7 +202,7 @@ class _Filling:
                 continue
             if len(_nodes_of(self.table, self.gang)) >= self.most:
                 return
-            choice = self._find(pod, here & allowed(self.table, self.gang))
+            choice = self._find(pod, here & nodes_for_next_member(self.table, self.gang))
             if choice is None:
                 hopeless.add(shape)
                 continue
@@ -216,14 +216,14 @@ class _Filling:
         wished = mask
         nodes = _nodes_of(self.table, self.gang)
         for task in self.gang.levels:
-            if task.grouping is Grouping.SPREAD and not task.required:
+            if task.grouping is GatherOrSpread.SPREAD and not task.required:
                 wished = wished & _open(self.table, task, nodes)
         found = self.table.find(pod, wished)
         return found if found is not None or wished is mask else self.table.find(pod, mask)
 
-    def _trim(self, tasks: Sequence[LevelTask], mark: int) -> None:
+    def _trim(self, tasks: Sequence[ProblemLevelRule], mark: int) -> None:
         """Take back the members left over from multiples in each domain, the last ones first."""
-        tasks = [task for task in tasks if task.grouping is Grouping.MULTIPLES]
+        tasks = [task for task in tasks if task.grouping is GatherOrSpread.MULTIPLES]
         kept = placed = self.table.since(mark)
         before = None
         while before != len(kept):
@@ -242,7 +242,7 @@ class _Filling:
             if task.required or not nodes:
                 continue
             counts = np.bincount(self.table.domains(task.level)[list(nodes)])
-            if task.grouping is Grouping.GATHER:
+            if task.grouping is GatherOrSpread.GATHER:
                 short += int((counts > 0).sum()) - 1
             else:
                 short += int(np.maximum(counts - task.count, 0).sum())

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.columns import LOAD_WEIGHT, Column, Columns, Numbers
+from placer.greedy.columns import LOAD_WEIGHT, NodeColumnIndex, NodeColumnLayout, Numbers
 from placer.greedy.node_rows import NodeRows
 from placer_models.node_strategy import MILLION, NodeStrategy
 from placer_models.problem.node_state import NodeState
@@ -22,10 +22,10 @@ _SURE = 1e-6
 """By how much a sum of shares in millionths may be off; relative to numbers beyond a million."""
 
 
-class LoadBound:
+class StrategyCostBound:
     """What a strategy counts for pods of one shape, on every node."""
 
-    def __init__(self, columns: Columns, fits: Sequence[Fit | None], count: int) -> None:
+    def __init__(self, columns: NodeColumnLayout, fits: Sequence[Fit | None], count: int) -> None:
         """Note what the pods ask for.
 
         Args:
@@ -66,7 +66,7 @@ class LoadBound:
                 adds = self._adds[:, rows.layouts]
                 beside = _below(_sum(weights * new + adds * (present / LOAD_WEIGHT)))
                 # Each share of a pod beside another is rounded down by itself.
-                beside -= 2 * rows.numbers[Column.NEWCOMERS]
+                beside -= 2 * rows.numbers[NodeColumnIndex.NEWCOMERS]
                 found = _below(alone) + np.maximum(0, beside)
             case NodeStrategy.MOST_BALANCED if self._count == 1:
                 found = self._variance(weights * (used + new) + own, weights)

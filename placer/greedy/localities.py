@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from placer.greedy.cores import NO_CORES, capacity, pick_cores
+from placer.greedy.cores import NO_CORES, most_ownable_cpus, pick_cores
 from placer.greedy.inside import PlaceInside, TierCosts
-from placer.greedy.numa_strategy import strategy_options
+from placer.greedy.numa_strategy import core_choices_by_strategy
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
 from placer_models.problem.dimensions import amounts_left
 from placer_models.problem.node_state import CoreClass, NodeState
@@ -28,11 +28,13 @@ def core_options(
     yield plain
     if not shape.owned_cpus:
         return
-    yield from strategy_options(node, shape, fit, cells, near)
+    yield from core_choices_by_strategy(node, shape, fit, cells, near)
     packages = [c.package for c in node.cores]
     caches = [c.cache for c in node.cores]
     for strict in (replace(fit, bind_required=True), fit):
-        rooms = {i: capacity(c, strict) for i, c in enumerate(node.cores) if c.cell in cells}
+        rooms = {
+            i: most_ownable_cpus(c, strict) for i, c in enumerate(node.cores) if c.cell in cells
+        }
         narrow: list[Collection[int]] = []
         if fit.fewest_packages is not None:
             narrow.append(_in_fewest(rooms, packages, shape.owned_cpus))
@@ -47,7 +49,7 @@ def core_options(
                 yield found
 
 
-def without_wishes(node: NodeState) -> NodeState:
+def without_amounts_others_wish(node: NodeState) -> NodeState:
     """Return the node without the amounts that other pods had better have of its cells."""
     if not node.near:
         return node

@@ -13,7 +13,7 @@ _Group = tuple[CellAmounts, list[int]]
 """Cells that are alike: what each holds, and their indices."""
 
 
-def masks(
+def cell_sets_holding(
     amounts: Sequence[CellAmounts], need: CellAmounts, size: int, kinds: Sequence[Hashable]
 ) -> Iterator[tuple[int, ...]]:
     """Yield sets of at most ``size`` cells that together hold the need, richest first.

@@ -41,7 +41,7 @@ def pick_mig_instances(
             if free and may:
                 one = tuple(int(j == i) for j in range(len(room)))
                 trial = (*counts[:position], _plus(counts[position], one), *counts[position + 1 :])
-                lost = -mig_instance_points(after_devices(banks, trial))
+                lost = -usable_mig_points(after_devices(banks, trial))
                 options.append((bank.cells[i] not in used, lost, bank.cuts[i].gpu, i, trial))
         if not options:
             return None
@@ -93,7 +93,7 @@ def mig_instances_overlap(banks: tuple[DeviceBank, ...], counts: _Counts) -> boo
     return len(set(taken)) < len(taken)
 
 
-def mig_instance_points(banks: tuple[DeviceBank, ...]) -> int:
+def usable_mig_points(banks: tuple[DeviceBank, ...]) -> int:
     """Return the usable points of the instances that could still be made."""
     return sum(
         cut.points * count

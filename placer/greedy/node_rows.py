@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from placer.greedy.columns import CellColumn, Columns, Indices, Numbers, Row
+from placer.greedy.columns import CellColumn, Indices, NodeColumnLayout, NodeRow, Numbers
 
 
 class NodeRows:
@@ -22,7 +22,7 @@ class NodeRows:
         self.numbers, self.cells, self.layouts = numbers, cells, layouts
 
     @classmethod
-    def of(cls, columns: Columns, rows: Sequence[Row]) -> "NodeRows":
+    def of(cls, columns: NodeColumnLayout, rows: Sequence[NodeRow]) -> "NodeRows":
         """Return the rows of all nodes together."""
         most = max((len(row.cells) for row in rows), default=0)
         in_cell = len(CellColumn) + len(columns.types)
@@ -41,7 +41,7 @@ class NodeRows:
 
     @classmethod
     def of_states(
-        cls, columns: Columns, states: Indices, row_of: Callable[[int], Row]
+        cls, columns: NodeColumnLayout, states: Indices, row_of: Callable[[int], NodeRow]
     ) -> "NodeRows":
         """Return the rows of all nodes, of which those that are alike share a state.
 
@@ -65,7 +65,7 @@ class NodeRows:
             self.numbers.take(nodes, axis=1), self.cells.take(nodes, axis=1), self.layouts[nodes]
         )
 
-    def write(self, node: int, row: Row) -> None:
+    def write(self, node: int, row: NodeRow) -> None:
         """Note what is left on a node now."""
         more = len(row.cells) - self.cells.shape[2]
         if more > 0:
@@ -92,7 +92,7 @@ def first_of_each(codes: Indices) -> tuple[Indices, Indices]:
     return nodes, first[codes]
 
 
-class Largest:
+class LargestSpare:
     """The most that any node has in each column of what is spare.
 
     Attributes:
@@ -100,7 +100,7 @@ class Largest:
 
     """
 
-    def __init__(self, columns: Columns, rows: NodeRows) -> None:
+    def __init__(self, columns: NodeColumnLayout, rows: NodeRows) -> None:
         """Look through all nodes."""
         self._columns = columns.spare
         self.numbers: Numbers = np.zeros(columns.count, dtype=np.int64)
@@ -118,12 +118,12 @@ class Largest:
         self.numbers[self._columns] = found
         return differs
 
-    def may_differ(self, before: Row, after: Row) -> bool:
+    def may_differ(self, before: NodeRow, after: NodeRow) -> bool:
         """Return whether a number may change once the row of one node does."""
         had, has = before.numbers, after.numbers
         return any(has[at] > most or has[at] < had[at] == most for at, most in self._most)
 
-    def parts(self, row: Row) -> int:
+    def parts(self, row: NodeRow) -> int:
         """Return how much is spare in a row, in 1/1000 of the most of each column."""
         numbers = row.numbers
         return sum(1000 * max(0, numbers[at]) // most for at, most in self._most if most > 0)

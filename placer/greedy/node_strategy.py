@@ -1,9 +1,9 @@
 """Costs of places in the last tier, whichever node strategy that is."""
 
 from placer.greedy.cores import whole_cores_free, whole_cores_lost
-from placer.greedy.devices import points_lost, points_of
+from placer.greedy.devices import usable_device_points, usable_device_points_lost
 from placer.greedy.inside import PlaceInside
-from placer.greedy.switches import PcieSwitchUse, points_broken
+from placer.greedy.switches import PcieSwitchUse, broken_switch_points
 from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.node_strategy import strategy_cost
 from placer_models.problem.dimensions import MEMORY, SHARED_POOL, amounts_left
@@ -11,20 +11,20 @@ from placer_models.problem.node_state import NodeState
 from placer_models.problem.rooms import room_points
 
 
-def cost_of(place: PlaceInside) -> int:
+def node_strategy_cost(place: PlaceInside) -> int:
     """Return points of tier ``usable`` that the node loses, or what another strategy counts."""
     node, shape, fit, devices = place.node, place.shape, place.fit, place.devices
     if node.load is not None and fit.ask is not None:
         return strategy_cost(node.load, fit.ask)
     left = amounts_left(node.amounts, shape.amounts_on(node))
     lost = node.room_points - room_points(node.rooms, left[SHARED_POOL], left[MEMORY])
-    lost += points_lost(node, devices.counts, devices.shares)
+    lost += usable_device_points_lost(node, devices.counts, devices.shares)
     if node.switches and (shape.devices or shape.shares):
-        lost += points_broken(node, [PcieSwitchUse.of(shape, devices)])
+        lost += broken_switch_points(node, [PcieSwitchUse.of(shape, devices)])
     return lost + WHOLE_CORE_POINTS * whole_cores_lost(node, place.cores)
 
 
-def usable_left(node: NodeState) -> int:
+def usable_node_points(node: NodeState) -> int:
     """Return the points of tier ``usable`` that the node has, without those of its switches."""
     cores = WHOLE_CORE_POINTS * whole_cores_free(node)
-    return points_of(node) + cores + node.room_points
+    return usable_device_points(node) + cores + node.room_points

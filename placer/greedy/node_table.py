@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.affinity import AffinityCounts
-from placer.greedy.chooser import choose_among_others
-from placer.greedy.columns import Columns, Indices, Mask, Numbers
+from placer.greedy.chooser import choose_respecting_others
+from placer.greedy.columns import Indices, Mask, NodeColumnLayout, Numbers
 from placer.greedy.cost_bound import PlacementCostBound
-from placer.greedy.free_nodes import with_only_gpu
-from placer.greedy.node_rows import Largest, NodeRows, first_of_each
+from placer.greedy.free_nodes import state_with_one_gpu_visible
+from placer.greedy.node_rows import LargestSpare, NodeRows, first_of_each
 from placer.greedy.offer import BY_STRATEGY
-from placer.greedy.ranking import FEW, Bid, Ranking
-from placer.greedy.scored_nodes import ScoredNodes
+from placer.greedy.ranking import FEW, Ranking, StateBid
+from placer.greedy.scored_nodes import TableScorer
 from placer.greedy.scorer import ANY_GPU, NodeScorer
 from placer.greedy.states import States
 from placer.greedy.taking import after
@@ -44,15 +44,15 @@ were kept the last time if that is more. So forgetting costs little for each new
 _NOTHING: frozenset[int] = frozenset()
 
 
-class TableTerms(NamedTuple):
+class NodeTableKey(NamedTuple):
     """What two Problems have to agree in so that a table can turn from one to the other."""
 
     nodes: int
-    columns: Columns
+    columns: NodeColumnLayout
     states: Hashable
 
 
-class NodeTable:
+class GreedyNodeTable:
     """The nodes, what was placed on them so far, and what they offer.
 
     Nodes that are alike share a state; what a state offers to a shape is computed
@@ -61,7 +61,7 @@ class NodeTable:
 
     Attributes:
         problem: The batch that is placed now.
-        terms: What all problems that it turns to agree in, as `terms_of` returns it.
+        terms: What all problems that it turns to agree in, as `node_table_key_of` returns it.
         affinity: Which pods are beside which; None if no pod asks about others.
         stop: As in `place_greedily`.
 
@@ -70,7 +70,7 @@ class NodeTable:
     def __init__(self, problem: Problem) -> None:
         """Begin with nothing placed."""
         self.stop: Stop | None = None
-        self.terms = terms_of(problem)
+        self.terms = node_table_key_of(problem)
         self._columns = self.terms.columns
         self._known = States(self._columns)
         self._nodes = PersistentTuple.of(problem.nodes)
@@ -78,19 +78,19 @@ class NodeTable:
         self._states: Indices = np.array(states, dtype=np.intp)
         self._rows = NodeRows.of_states(self._columns, self._states, self._known.row)
         self._kept = len(self._known)
-        self._largest = Largest(self._columns, self._rows)
+        self._largest = LargestSpare(self._columns, self._rows)
         # A demand is a shape with its fits: what bounds, bids and rankings are about.
         self._demands: dict[tuple[Shape, Fits, tuple[Shape, ...]], int] = {}
         self._demands_of: RecentlyUsed[tuple[int, ...], tuple[object, list[int]]]
         self._demands_of = RecentlyUsed(MOST_RANKINGS)
         self._bounds: dict[tuple[tuple[int, int], ...], PlacementCostBound] = {}
-        self._bids: dict[tuple[int, int, frozenset[int], int], Bid | None] = {}
+        self._bids: dict[tuple[int, int, frozenset[int], int], StateBid | None] = {}
         self._spares: dict[int, int] = {}
         of_few = min(MOST_RANKINGS_OF_FEW, MOST_RANKED // max(1, len(self._states)))
         self._rankings = RecentlyUsed[tuple[int, frozenset[int]], Ranking](
             max(MOST_RANKINGS, of_few)
         )
-        self._scored: ScoredNodes | None = None
+        self._scored: TableScorer | None = None
         self._changed: list[int] = []
         self._journal: list[tuple[int, int]] = []
         self._choices: Choices = {}
@@ -102,7 +102,7 @@ class NodeTable:
         """Take everything back, and begin with another batch on nodes that may have changed.
 
         Args:
-            problem: The batch; it has as many nodes, and the same terms (`terms_of`).
+            problem: The batch; it has as many nodes, and the same terms (`node_table_key_of`).
 
         """
         before = {self._choices[pod].node: state for pod, state in reversed(self._journal)}
@@ -137,7 +137,7 @@ class NodeTable:
         if scorer is not None:
             states = map(self.left, self._states.tolist())
             unit = self.problem.dimensions[MEMORY].unit
-            self._scored = ScoredNodes(scorer, list(states), unit)
+            self._scored = TableScorer(scorer, list(states), unit)
 
     def _forget(self) -> None:
         """Forget the states that no node is in, except those that a bid on a node would leave."""
@@ -249,7 +249,7 @@ class NodeTable:
             self._left_by[pod, state] = choice, bid.state
         return choice
 
-    def bid(self, shape: int, state: int, gpu: int = ANY_GPU) -> Bid | None:
+    def bid(self, shape: int, state: int, gpu: int = ANY_GPU) -> StateBid | None:
         """Return what a node in the state offers to a pod of the shape, or None if nothing.
 
         Args:
@@ -274,7 +274,7 @@ class NodeTable:
             left = replace(left, load=before.load.with_pod(fit.ask))
         return self.number(left)
 
-    def next_state(self, shape: int, state: int, bid: Bid) -> int:
+    def next_state(self, shape: int, state: int, bid: StateBid) -> int:
         """Return the state that a bid leaves to pods that come to the node with its pod."""
         return self.leaves(shape, state, bid.choice) if bid.choice.near else bid.state
 
@@ -350,21 +350,23 @@ class NodeTable:
         """Return the terms that the first pod of its kind need not keep, by position."""
         return _NOTHING if self.affinity is None else self.affinity.waived(shape)
 
-    def _bid(self, shape: int, state: int, waived: frozenset[int], gpu: int) -> Bid | None:
+    def _bid(self, shape: int, state: int, waived: frozenset[int], gpu: int) -> StateBid | None:
         node = self.left(state)
         fit = self.problem.fits[shape][node.kind]
         if fit is None:
             return None
         wanted, offer = self.problem.shape_on(shape, node), None
         if gpu != ANY_GPU:
-            offer = choose_among_others(with_only_gpu(node, gpu), wanted, fit, waived)
+            offer = choose_respecting_others(
+                state_with_one_gpu_visible(node, gpu), wanted, fit, waived
+            )
         if offer is None:
-            offer = choose_among_others(node, wanted, fit, waived)
+            offer = choose_respecting_others(node, wanted, fit, waived)
         if offer is None:
             return None
         choice = offer.choice
         left = self.leaves(shape, state, replace(choice, near=()) if choice.near else choice)
-        return Bid(offer.price, choice, left)
+        return StateBid(offer.price, choice, left)
 
     def _bound(self, shapes: Sequence[int]) -> PlacementCostBound:
         key: tuple[tuple[int, int], ...] = ((self._demand_of[shapes[0]], 1),)
@@ -464,6 +466,6 @@ def _fewest_lost_first(mask: Mask, lost: Numbers) -> Iterator[Mask]:
         mask = mask & ~few
 
 
-def terms_of(problem: Problem) -> TableTerms:
+def node_table_key_of(problem: Problem) -> NodeTableKey:
     """Return the terms of a Problem."""
-    return TableTerms(len(problem.nodes), Columns.of(problem), problem.encoding)
+    return NodeTableKey(len(problem.nodes), NodeColumnLayout.of(problem), problem.encoding)

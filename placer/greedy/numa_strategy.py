@@ -6,12 +6,12 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import assert_never
 
-from placer.greedy.cores import NO_CORES, capacity, pick_cores
+from placer.greedy.cores import NO_CORES, most_ownable_cpus, pick_cores
 from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import NumaStrategy
 from placer_models.problem.node_state import NodeState
-from placer_models.problem.numa_strategy import least_cpu_pairs, pairs_of_cpus
+from placer_models.problem.numa_strategy import fewest_pairs_in_same_part, unordered_pair_count
 from placer_models.problem.problem import CoreTake, Fit, Shape
 
 MOST_CELLS = 16
@@ -36,12 +36,13 @@ def _against_strategy(place: PlaceInside) -> int:
         case NumaStrategy.LEAST_ALLOCATED:
             left = _left(node)
             crowd = sum(
-                pairs_of_cpus(n) + n * (chosen.most_free - left[cell]) for cell, n in share.items()
+                unordered_pair_count(n) + n * (chosen.most_free - left[cell])
+                for cell, n in share.items()
             )
             return (
                 chosen.points * beyond
                 + crowd
-                - least_cpu_pairs(shape.owned_cpus, fit.fewest_cpu_cells)
+                - fewest_pairs_in_same_part(shape.owned_cpus, fit.fewest_cpu_cells)
             )
         case NumaStrategy.DISTRIBUTE_EVENLY:
             uneven = max(0, max(share.values()) - min(share.values()) - fit.cpus_apart)
@@ -50,7 +51,7 @@ def _against_strategy(place: PlaceInside) -> int:
             assert_never(never)
 
 
-def strategy_options(
+def core_choices_by_strategy(
     node: NodeState, shape: Shape, fit: Fit, cells: Collection[int], near: Collection[int]
 ) -> Iterator[tuple[CoreTake, ...]]:
     """Yield choices of cores that follow the node's strategy, if it has one.
@@ -65,7 +66,7 @@ def strategy_options(
         rooms: Counter[int] = Counter()
         for c in node.cores:
             if c.cell in cells:
-                rooms[c.cell] += capacity(c, strict)
+                rooms[c.cell] += most_ownable_cpus(c, strict)
         roomy = sorted(+rooms, key=lambda cell: (-rooms[cell], cell))
         if chosen.strategy is NumaStrategy.DISTRIBUTE_EVENLY:
             yield from _even(node, shape, strict, near, roomy)

@@ -17,30 +17,30 @@ WIDTH = BY_STRATEGY + 1
 """How many parts a price has."""
 
 
-class Price(tuple[int, ...]):
+class PlacePrice(tuple[int, ...]):
     """What a place costs, tier by tier, most important first. Prices compare as tuples."""
 
     __slots__ = ()
 
-    def but(self, costs: Mapping[Tier, int]) -> "Price":
+    def but(self, costs: Mapping[Tier, int]) -> "PlacePrice":
         """Return the price with other costs in some tiers."""
         parts = list(self)
         for tier, cost in costs.items():
             parts[AT[tier]] = cost
-        return Price(parts)
+        return PlacePrice(parts)
 
 
-NO_PRICE = Price((0,) * WIDTH)
+NO_PRICE = PlacePrice((0,) * WIDTH)
 """What costs nothing."""
 
 
 @record(frozen=True, slots=True)
-class Offer:
+class PricedChoice:
     """A place inside a node and its price."""
 
-    price: Price
+    price: PlacePrice
     choice: Choice
 
 
-Chooser = Callable[[NodeState, Shape, Fit], Offer | None]
+Chooser = Callable[[NodeState, Shape, Fit], PricedChoice | None]
 """Returns the cheapest place found for a pod of the shape, or None if none was found."""

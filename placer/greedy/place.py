@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from placer.greedy.cache import GreedyCache
 from placer.greedy.gang_order import Order, hardest_first, largest_first, most_value_first
 from placer.greedy.gather import gather
-from placer.greedy.levels import allowed, place_at_levels
-from placer.greedy.node_table import NodeTable
+from placer.greedy.levels import nodes_for_next_member, place_at_levels
+from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.scorer import NodeScorer
 from placer.state.out_of_time import Stop
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
-from placer_models.network import Grouping
+from placer_models.network import GatherOrSpread
 from placer_models.problem.problem import Choice, Choices, Problem
 from placer_models.problem.tasks import GangTask
 from placer_models.records import record
@@ -63,7 +63,7 @@ def place_greedily(
         choice = table.find(0)
         cache.keep(table)
         return {} if choice is None else {0: choice}
-    units = units_of(problem)
+    units = placement_units_by_priority(problem)
     for level in range(len(problem.priorities)):
         _fill_level(table, level, units[level], order)
     if table.affinity is not None:
@@ -84,7 +84,7 @@ def _is_one_pod(problem: Problem) -> bool:
     return gang.minimum == 1 and not (gang.levels or gang.gathered)
 
 
-def units_of(problem: Problem) -> dict[int, list[PlacementUnit]]:
+def placement_units_by_priority(problem: Problem) -> dict[int, list[PlacementUnit]]:
     """Return the units of each level."""
     members: defaultdict[tuple[bool, int], list[int]] = defaultdict(list)
     for index, gang in enumerate(problem.gangs):
@@ -110,7 +110,9 @@ class _Attempt:
     minima_first: bool
 
 
-def _fill_level(table: NodeTable, level: int, units: Sequence[PlacementUnit], order: Order) -> None:
+def _fill_level(
+    table: GreedyNodeTable, level: int, units: Sequence[PlacementUnit], order: Order
+) -> None:
     """Place the units of a level, and the members above the minima of its gangs."""
     mark = table.mark()
     best: tuple[tuple[int, ...], list[tuple[int, Choice]]] | None = None
@@ -127,7 +129,7 @@ def _fill_level(table: NodeTable, level: int, units: Sequence[PlacementUnit], or
 
 
 def _attempts(
-    table: NodeTable, level: int, units: Sequence[PlacementUnit], order: Order
+    table: GreedyNodeTable, level: int, units: Sequence[PlacementUnit], order: Order
 ) -> Iterator[_Attempt]:
     """Yield ways to fill the level, as long as the last one left something to place."""
     problem = table.problem
@@ -167,20 +169,20 @@ def _gangs(problem: Problem, level: int) -> list[GangTask]:
     return [gang for gang in problem.gangs if gang.level == level]
 
 
-def _is_placed(table: NodeTable, unit: PlacementUnit) -> bool:
+def _is_placed(table: GreedyNodeTable, unit: PlacementUnit) -> bool:
     return all(
         any(table.place_of(pod) for pod in table.problem.gangs[index].pods) for index in unit.gangs
     )
 
 
-def _complete(table: NodeTable, level: int, units: Sequence[PlacementUnit]) -> bool:
+def _complete(table: GreedyNodeTable, level: int, units: Sequence[PlacementUnit]) -> bool:
     """Return whether nothing of the level is left to place."""
     return all(_is_placed(table, unit) for unit in units) and all(
         table.place_of(pod) for gang in _gangs(table.problem, level) for pod in gang.pods
     )
 
 
-def _run(table: NodeTable, level: int, attempt: _Attempt) -> None:
+def _run(table: GreedyNodeTable, level: int, attempt: _Attempt) -> None:
     gangs = table.problem.gangs
     for unit in attempt.units:
         placed = _place_minima(table, unit, alone=attempt.minima_first)
@@ -193,7 +195,7 @@ def _run(table: NodeTable, level: int, attempt: _Attempt) -> None:
         _place_rest(table, gang)
 
 
-def _place_minima(table: NodeTable, unit: PlacementUnit, *, alone: bool) -> bool:
+def _place_minima(table: GreedyNodeTable, unit: PlacementUnit, *, alone: bool) -> bool:
     """Place the minimum of each gang of the unit; nothing stays placed if one fails."""
     gangs = [table.problem.gangs[index] for index in unit.gangs]
     mark = table.mark()
@@ -206,7 +208,7 @@ def _place_minima(table: NodeTable, unit: PlacementUnit, *, alone: bool) -> bool
     return False
 
 
-def _place_minimum(table: NodeTable, gang: GangTask, *, alone: bool) -> bool:
+def _place_minimum(table: GreedyNodeTable, gang: GangTask, *, alone: bool) -> bool:
     """Place as many members as the gang needs; return whether that worked.
 
     Args:
@@ -216,7 +218,7 @@ def _place_minimum(table: NodeTable, gang: GangTask, *, alone: bool) -> bool:
 
     """
     if gang.levels or (gang.gathered and table.affinity is not None):
-        counted = any(task.grouping is Grouping.MULTIPLES for task in gang.levels)
+        counted = any(task.grouping is GatherOrSpread.MULTIPLES for task in gang.levels)
         most = gang.minimum if alone and not counted else len(gang.pods)
         return place_at_levels(table, gang, most)
     if gang.gathered:
@@ -235,7 +237,7 @@ def _place_minimum(table: NodeTable, gang: GangTask, *, alone: bool) -> bool:
     return False
 
 
-def _place_members(table: NodeTable, pods: Sequence[int], most: int) -> int:
+def _place_members(table: GreedyNodeTable, pods: Sequence[int], most: int) -> int:
     """Place pods in turn until ``most`` are placed. Return how many are."""
     placed = 0
     for pod in pods:
@@ -248,7 +250,7 @@ def _place_members(table: NodeTable, pods: Sequence[int], most: int) -> int:
     return placed
 
 
-def _place_rest(table: NodeTable, gang: GangTask) -> None:
+def _place_rest(table: GreedyNodeTable, gang: GangTask) -> None:
     """Place the members that have no place yet, if the gang has its minimum."""
     places = [place for pod in gang.pods if (place := table.place_of(pod))]
     if len(places) < gang.minimum or not places:
@@ -268,17 +270,17 @@ def _place_rest(table: NodeTable, gang: GangTask) -> None:
             table.take(pod, bid.choice.on(node))
 
 
-def _place_rest_at_levels(table: NodeTable, gang: GangTask, waiting: Sequence[int]) -> None:
+def _place_rest_at_levels(table: GreedyNodeTable, gang: GangTask, waiting: Sequence[int]) -> None:
     """Place members on nodes where the levels that the gang asks for allow one more."""
-    if any(task.grouping is Grouping.MULTIPLES for task in gang.levels):
+    if any(task.grouping is GatherOrSpread.MULTIPLES for task in gang.levels):
         return  # They come together with the minimum, or not at all.
     for pod in waiting:
-        choice = table.find(pod, allowed(table, gang))
+        choice = table.find(pod, nodes_for_next_member(table, gang))
         if choice is not None:
             table.take(pod, choice)
 
 
-def _value(table: NodeTable, level: int) -> tuple[int, ...]:
+def _value(table: GreedyNodeTable, level: int) -> tuple[int, ...]:
     """Return the values in tier 1 of this level and of those after it."""
     points = [0] * len(table.problem.priorities)
     for gang in table.problem.gangs:

@@ -12,8 +12,8 @@ from placer.greedy import (
     shares,
 )
 from placer.greedy.inside import PlaceInside
-from placer.greedy.node_strategy import cost_of
-from placer.greedy.offer import AT, BY_STRATEGY, NO_PRICE, Price
+from placer.greedy.node_strategy import node_strategy_cost
+from placer.greedy.offer import AT, BY_STRATEGY, NO_PRICE, PlacePrice
 
 FAMILIES = (
     opened,
@@ -35,10 +35,10 @@ themselves, by what is there behind it.
 _COSTS = tuple((AT[tier], cost) for family in FAMILIES for tier, cost in family.COSTS.items())
 
 
-def price_of(place: PlaceInside) -> Price:
+def price_of(place: PlaceInside) -> PlacePrice:
     """Return what a place costs, before other pods there are looked at."""
     parts = list(NO_PRICE)
     for position, cost in _COSTS:
         parts[position] = cost(place)
-    parts[BY_STRATEGY] = cost_of(place)
-    return Price(parts)
+    parts[BY_STRATEGY] = node_strategy_cost(place)
+    return PlacePrice(parts)

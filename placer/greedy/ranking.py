@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.offer import BY_STRATEGY, WIDTH, Price
+from placer.greedy.offer import BY_STRATEGY, WIDTH, PlacePrice
 from placer.greedy.scorer import ANY_GPU
 from placer_models.problem.problem import Choice
 
 
-class Bid(NamedTuple):
+class StateBid(NamedTuple):
     """What a node in some state offers to a pod of some shape.
 
     Attributes:
@@ -23,7 +23,7 @@ class Bid(NamedTuple):
 
     """
 
-    price: Price
+    price: PlacePrice
     choice: Choice
     state: int
 

@@ -43,7 +43,7 @@ class PodAsk(NamedTuple):
 
 
 @record(frozen=True, slots=True)
-class FreeNodes:
+class ScorerColumns:
     """What all nodes have left at this moment, column by column; scorers only read it.
 
     Columns have one entry for each node in the order of the Problem, which is that of the nodes
@@ -81,7 +81,7 @@ class NodeScores(NamedTuple):
 class NodeScorer(Protocol):
     """Scores places on the nodes of one cluster. Only one thread uses it at a time."""
 
-    def epoch(self, free: FreeNodes) -> Hashable:
+    def epoch(self, free: ScorerColumns) -> Hashable:
         """Return what scores depend on beside the pod and the node itself.
 
         It is asked for each pod before nodes are chosen from. While the answer is the same, the
@@ -90,7 +90,7 @@ class NodeScorer(Protocol):
         as where prices follow from all nodes together, all nodes are.
         """
 
-    def score(self, ask: PodAsk, free: FreeNodes, nodes: Indices) -> NodeScores:
+    def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:
         """Return the scores of places for one more pod.
 
         Args:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from placer.greedy.columns import CellColumn, Columns, Indices, Mask, Numbers
+from placer.greedy.columns import CellColumn, Indices, Mask, NodeColumnLayout, Numbers
 from placer.greedy.node_rows import NodeRows
 from placer_models.device import GPU
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, Tier
@@ -57,7 +57,7 @@ TermColumns = dict[str, Numbers]
 """Name of a term -> its value for every node."""
 
 
-class ShapeBound:
+class ShapeCostBound:
     """What one shape means on every node.
 
     Attributes:
@@ -69,7 +69,7 @@ class ShapeBound:
 
     """
 
-    def __init__(self, columns: Columns, wanted: Wanted) -> None:
+    def __init__(self, columns: NodeColumnLayout, wanted: Wanted) -> None:
         """Note what the shape asks for; what it means is looked up layout by layout."""
         self.shape, self._fits = wanted
         self.only_whole_cores = all(

@@ -10,11 +10,16 @@ from typing import NamedTuple, TypeVar
 
 from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.device import GPU, FunctionSelector, admits_function
-from placer_models.device_share import ShareAmounts, share_left, share_room, used_millionths
+from placer_models.device_share import (
+    ShareAmounts,
+    share_left,
+    used_millionths,
+    whole_device_amounts,
+)
 from placer_models.goals import DEVICE_CHOICE
-from placer_models.links.allowed import rooms_for_a_set, tells_apart
+from placer_models.links.allowed import free_counts_within_scope, partitions_matter_for
 from placer_models.links.permitted import best_permitted
-from placer_models.links.usable import usable_points
+from placer_models.links.usable import devices_in_usable_sets
 from placer_models.policy import DeviceChoice, DeviceScope
 from placer_models.problem.banks import DeviceBank, ShareableDevice, ShareNeed, ShareTake
 from placer_models.problem.node_state import NodeState
@@ -27,7 +32,7 @@ Wish = tuple[int, ShareNeed | None]
 """(Index of a need of the shape, the need); (-1, None) for a whole device."""
 
 
-class Candidate(NamedTuple):
+class ShareCandidate(NamedTuple):
     """A device that could give a share. The smallest candidate is the best.
 
     Attributes:
@@ -46,7 +51,7 @@ class Candidate(NamedTuple):
     device_index: int
 
 
-_Owners = dict[tuple[int, int], tuple[int, Candidate]]
+_Owners = dict[tuple[int, int], tuple[int, ShareCandidate]]
 """(class, device) -> the wish that it is given to, and what it is for that wish."""
 
 
@@ -81,7 +86,7 @@ def pick_shares(
 
 
 def _parts(
-    position: int, classes: int, wishes: Sequence[Wish], met: Sequence[Candidate]
+    position: int, classes: int, wishes: Sequence[Wish], met: Sequence[ShareCandidate]
 ) -> tuple[tuple[int, ...], list[ShareTake]]:
     whole = [0] * classes
     takes = []
@@ -111,7 +116,7 @@ def _wishes(shape: Shape, bank: DeviceBank, together: tuple[int, ...] | None) ->
 def _allowed(
     bank: DeviceBank,
     shape: Shape,
-    kinds: list[list[Candidate]],
+    kinds: list[list[ShareCandidate]],
     size: int,
     together: tuple[int, ...] | None,
 ) -> Iterator[tuple[int, ...]]:
@@ -129,9 +134,11 @@ def _allowed(
         tuple(map(max, zip(*able, strict=True))),
     )
     scope = shape.scope_of(bank.type)
-    limited = tells_apart(bank.board, size) or (size > 1 and scope is not DeviceScope.NODE)
+    limited = partitions_matter_for(bank.board, size) or (
+        size > 1 and scope is not DeviceScope.NODE
+    )
     if bank.type != GPU:
-        yield from rooms_for_a_set(bank.board, size, any_of, scope)
+        yield from free_counts_within_scope(bank.board, size, any_of, scope)
         return
     if size > 1 or limited:
         for room in dict.fromkeys((common, any_of)):
@@ -139,10 +146,10 @@ def _allowed(
             if best is not None:
                 yield best.counts
     if not limited or not bank.board.honored:
-        yield from rooms_for_a_set(bank.board, size, any_of, scope)
+        yield from free_counts_within_scope(bank.board, size, any_of, scope)
 
 
-def fitting_counts(
+def device_counts_fitting_shares(
     node: NodeState, shape: Shape, cells: Collection[int], position: int
 ) -> tuple[int, ...]:
     """Return how many devices of each equivalence class could give the pod each of its shares."""
@@ -160,7 +167,7 @@ def fitting_counts(
     return tuple(map(min, *counts)) if len(counts) > 1 else tuple(counts[0])
 
 
-def devices_fitting(node: NodeState, need: ShareNeed, cell: int | None) -> int:
+def fitting_device_count(node: NodeState, need: ShareNeed, cell: int | None) -> int:
     """Return how many devices of a cell could give a share, each by itself."""
     return sum(
         sum(device.takes(need.share, need.function) is not None for device in members)
@@ -227,7 +234,7 @@ def _hardness(asked: tuple[int, ShareNeed]) -> tuple[int, ...]:
 
 def _candidates(
     node: NodeState, position: int, need: ShareNeed | None, cells: Collection[int]
-) -> Iterator[Candidate]:
+) -> Iterator[ShareCandidate]:
     """Yield the devices that could give the need a share, or be given whole if it is None."""
     bank = node.banks[position]
     for class_index, (members, cell) in enumerate(zip(bank.shareable, bank.cells, strict=False)):
@@ -240,13 +247,13 @@ def _candidates(
                 continue
             if need is None:
                 if not device.shared:
-                    yield Candidate(0, True, lost, (), class_index, at)
+                    yield ShareCandidate(0, True, lost, (), class_index, at)
             elif (amounts := device.takes(need.share, need.function)) is not None:
                 rest, opens = share_left(device.left, amounts), not device.shared
                 if not all(amounts):
                     rest = (*compress(rest, amounts), *rest)
                 off = _use(device, amounts, need.choice)
-                yield Candidate(off, opens, lost if opens else 0, rest, class_index, at)
+                yield ShareCandidate(off, opens, lost if opens else 0, rest, class_index, at)
 
 
 def openable(members: Sequence[ShareableDevice], free: int) -> Sequence[int]:
@@ -271,7 +278,7 @@ def _use(device: ShareableDevice, asked: ShareAmounts, choice: DeviceChoice | No
     """Return the use of a device in millionths, signed so that less is better for the pod."""
     if choice is None:
         return 0
-    has = share_room(device.totals)
+    has = whole_device_amounts(device.totals)
     used = used_millionths(share_left(has, device.left), has, asked)
     return used if choice is DeviceChoice.LEAST_USED else -used
 
@@ -303,18 +310,18 @@ def _lost(bank: DeviceBank, class_index: int) -> int:
     if bank.type != GPU or not free[class_index]:
         return 0
     left = _with(free, class_index, free[class_index] - 1)
-    return usable_points(bank.board, free) - usable_points(bank.board, left)
+    return devices_in_usable_sets(bank.board, free) - devices_in_usable_sets(bank.board, left)
 
 
-def _of_classes(found: list[Candidate], counts: tuple[int, ...]) -> list[Candidate]:
+def _of_classes(found: list[ShareCandidate], counts: tuple[int, ...]) -> list[ShareCandidate]:
     """Return the best candidates of each equivalence class, as many as ``counts`` says."""
-    kept: list[Candidate] = []
+    kept: list[ShareCandidate] = []
     for class_index, count in enumerate(counts):
         kept += [candidate for candidate in found if candidate.class_index == class_index][:count]
     return sorted(kept)
 
 
-def _match(wishes: Sequence[Sequence[Candidate]]) -> list[Candidate] | None:
+def _match(wishes: Sequence[Sequence[ShareCandidate]]) -> list[ShareCandidate] | None:
     """Return a device of its own for each wish, best ones first, or None if there is no way."""
     owners: _Owners = {}
     if not all(_settle(wish, wishes, owners, set()) for wish in range(len(wishes))):
@@ -325,7 +332,7 @@ def _match(wishes: Sequence[Sequence[Candidate]]) -> list[Candidate] | None:
 
 def _settle(
     wish: int,
-    wishes: Sequence[Sequence[Candidate]],
+    wishes: Sequence[Sequence[ShareCandidate]],
     owners: _Owners,
     seen: set[tuple[int, int]],
 ) -> bool:

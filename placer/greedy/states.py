@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable
 
-from placer.greedy.columns import Columns, Row
+from placer.greedy.columns import NodeColumnLayout, NodeRow
 from placer.state.node_states import ALL_BUT_THE_NAME
 from placer_models.device import GPU
 from placer_models.problem.node_state import NodeState
@@ -16,7 +16,7 @@ class States:
 
     """
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: NodeColumnLayout) -> None:
         """Begin with no state known.
 
         Args:
@@ -28,7 +28,7 @@ class States:
         self._layout_of: dict[Hashable, int] = {}
         self._known: dict[NodeState, int] = {}
         self._states: list[NodeState] = []
-        self._rows: list[Row] = []
+        self._rows: list[NodeRow] = []
 
     def __len__(self) -> int:
         """Return how many states are known."""
@@ -61,7 +61,7 @@ class States:
         """Return what is left on a node in the state, under the name of the first such node."""
         return self._states[state]
 
-    def row(self, state: int) -> Row:
+    def row(self, state: int) -> NodeRow:
         """Return what is left on a node in the state, as a row of numbers."""
         return self._rows[state]
 

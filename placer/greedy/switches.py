@@ -11,7 +11,7 @@ from placer_models.problem.banks import ClassesBelow
 from placer_models.problem.fits import JointFit
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Shape
-from placer_models.problem.switches import has_several_devices, whole_switches
+from placer_models.problem.switches import fully_free_switches, has_several_devices
 
 
 class PcieSwitchUse(NamedTuple):
@@ -52,7 +52,10 @@ def device_options(
     broken = _broken(node, [PcieSwitchUse.of(shape, found)])
     if not broken:
         return
-    whole = [*broken, *(s for s in whole_switches(node.switches, node.banks) if s not in broken)]
+    whole = [
+        *broken,
+        *(s for s in fully_free_switches(node.switches, node.banks) if s not in broken),
+    ]
     for shown in range(len(broken)):
         view = _hiding(node, shape, whole[shown:])
         spared = None if view is None else pick_devices(view, shape, joint, cells)
@@ -61,7 +64,7 @@ def device_options(
             return
 
 
-def points_broken(node: NodeState, uses: Sequence[PcieSwitchUse]) -> int:
+def broken_switch_points(node: NodeState, uses: Sequence[PcieSwitchUse]) -> int:
     """Return the points of tier ``usable`` of the whole switches that the pods break together."""
     return SWITCH_POINTS * len(_broken(node, uses)) if node.switches else 0
 
@@ -75,7 +78,7 @@ def _broken(node: NodeState, uses: Iterable[PcieSwitchUse]) -> tuple[ClassesBelo
         return ()
     return tuple(
         switch
-        for switch in whole_switches(node.switches, node.banks)
+        for switch in fully_free_switches(node.switches, node.banks)
         if not single.isdisjoint(switch) and several.isdisjoint(switch)
     )
 

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from operator import add
 
-from placer.greedy.bound import bound_with, pools_without
+from placer.greedy.bound import pool_bindings_after, pools_after_owning
 from placer.greedy.cores import NO_CORES, after_cores
-from placer.greedy.exclusivity import cells_held, core_held
+from placer.greedy.exclusivity import with_exclusive_hold_on_cells, with_exclusive_hold_on_cores
 from placer.greedy.in_node_affinity import (
-    affinity_guest_of,
-    cells_with_guest,
     core_class_with_guest,
+    guest_of_shape,
+    with_guest_in_cells,
 )
 from placer.greedy.mig import after_devices
 from placer.greedy.shares import after_shares
@@ -43,11 +43,11 @@ def after(node: NodeState, shape: Shape, fit: Fit, choice: Choice) -> NodeState:
         banks = after_devices(banks, choice.devices)
     if choice.shares:
         banks = after_shares(banks, shape, choice.shares)
-    guest = affinity_guest_of(node, shape)
+    guest = guest_of_shape(node, shape)
     cells = _pinned(node.cells, choice)
-    cells = cells_held(node, cells, fit, choice)
-    cells = pools_without(node, cells, shape, choice)
-    cells = cells_with_guest(node, cells, shape, choice, guest)
+    cells = with_exclusive_hold_on_cells(node, cells, fit, choice)
+    cells = pools_after_owning(node, cells, shape, choice)
+    cells = with_guest_in_cells(node, cells, shape, choice, guest)
     return replace(
         node,
         cells=cells,
@@ -59,7 +59,7 @@ def after(node: NodeState, shape: Shape, fit: Fit, choice: Choice) -> NodeState:
         has_shared=node.has_shared or shape.shared,
         has_best_effort=node.has_best_effort or shape.best_effort,
         offered=False,
-        bound=bound_with(node, shape, choice),
+        bound=pool_bindings_after(node, shape, choice),
         near=_added(node.near, choice.near),
     )
 
@@ -78,7 +78,9 @@ def _cores_left(
     node: NodeState, shape: Shape, fit: Fit, choice: Choice, guest: Guest | None
 ) -> tuple[CoreClass, ...]:
     def left(c: CoreClass, take: CoreTake) -> CoreClass:
-        return core_class_with_guest(core_held(after_cores(c, take), fit, take), shape, guest)
+        return core_class_with_guest(
+            with_exclusive_hold_on_cores(after_cores(c, take), fit, take), shape, guest
+        )
 
     return tuple(
         c if take is NO_CORES else left(c, take)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.labelled import Labelled
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.labelled import PodsByLabel
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.goals import AFFINITY
 
@@ -12,9 +12,9 @@ from placer_models.goals import AFFINITY
 class _Domains:
     """The pods in each domain of nodes, looked up only when a term asks for one."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: InstanceWithPlacement) -> None:
         """Begin with nothing looked up."""
-        self.labelled = Labelled(scene)
+        self.labelled = PodsByLabel(scene)
         self._before = scene.nodes_before
 
     def belongs(self, judged: JudgedNode, term: AffinityTerm) -> bool:
@@ -58,7 +58,7 @@ def _parting_domains(
     )
 
 
-def affinity(scene: Scene) -> Iterator[Finding]:
+def affinity(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """For each of its required affinities, a pod is with another pod that the affinity means.
 
     The first pod of its kind needs no other: its own affinity means it, and means no other
@@ -80,7 +80,7 @@ def affinity(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def anti_affinity(scene: Scene) -> Iterator[Finding]:
+def anti_affinity(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod is with no pod that its required anti-affinity means, or whose own means it."""
     domains = _Domains(scene)
     for judged, placed in scene.newcomers:
@@ -93,7 +93,7 @@ def anti_affinity(scene: Scene) -> Iterator[Finding]:
                 yield _too_near(domains, judged, placed, runner, term, runner)
 
 
-def wishes_not_met(scene: Scene) -> int:
+def wishes_not_met(scene: InstanceWithPlacement) -> int:
     """Return tier ``affinity``: what preferred terms of newly placed pods lose.
 
     A term that wants others loses its weight if it is not kept. A term that wants to be apart

@@ -6,22 +6,22 @@ from functools import lru_cache
 from placer.judge.cells import (
     AlignmentSubject,
     alignment_subjects,
-    by_allocatable_cpus,
     capacity_of_empty_cells,
-    cells_outside_pool,
+    cells_held_without_cpus,
     cells_used,
+    counted_by_allocatable_cpus,
     policy_of,
     scope_of,
 )
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import CellId, JudgedNode, PlacedPod, Scene
+from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.alignment import CellAmounts, fewest_cells, restricted_width
 from placer_models.cpuset import format_cpu_list
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
 
-def alignment(scene: Scene) -> Iterator[Finding]:
+def alignment(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod keeps to the NUMA nodes that its policy, or its node's, allows."""
     for judged, placed in scene.newcomers:
         if fault := _fault(judged, placed):
@@ -73,7 +73,7 @@ def _subject_fault(
             most: int | None = 1
         case AlignmentPolicy.RESTRICTED:
             numa_nodes = [numa.id for numa in judged.inside.topology.numa_nodes]
-            asked = by_allocatable_cpus(judged, subject)
+            asked = counted_by_allocatable_cpus(judged, subject)
             cells, need = capacity_of_empty_cells(judged.inside, asked, numa_nodes)
             if not need:  # nothing that has a width
                 return None
@@ -98,7 +98,7 @@ def _text(cells: frozenset[CellId]) -> str:
     return " and ".join([*parts, *(["CPUs without a NUMA node"] if None in cells else [])])
 
 
-def cells_beyond_fewest(scene: Scene) -> int:
+def cells_beyond_fewest(scene: InstanceWithPlacement) -> int:
     """Return tier ``alignment``: the sum over the newly placed pods under BestEffort.
 
     What a pod under ConstrainedBurst has beside its pool counts once more.
@@ -111,7 +111,7 @@ def cells_beyond_fewest(scene: Scene) -> int:
             for subject in alignment_subjects(judged, placed):
                 fewest = _fewest_cells(*capacity_of_empty_cells(judged.inside, subject, every_cell))
                 beyond += len(cells_used(judged, subject)) - fewest
-                beyond += len(cells_outside_pool(judged, subject))
+                beyond += len(cells_held_without_cpus(judged, subject))
     return beyond
 
 

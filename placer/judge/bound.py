@@ -5,20 +5,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from placer.judge.cells import (
     alignment_subjects,
+    as_unbound,
     bound_to,
     cells_used,
     is_bound,
     policy_of,
-    without_homes,
 )
 from placer.judge.family import Finding, JudgedFamily
 from placer.judge.homes import has_what_it_had
 from placer.judge.pools import cpus_withheld_from_pool, pool_here, pool_of
-from placer.judge.scene import CellId, JudgedNode, PlacedPod, Scene
+from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.placement import PodPlacement
 from placer_models.policy import BINDING, QosClass
-from placer_models.quantity import format_cpus
+from placer_models.quantity import cpu_amount_in_words
 
 Homes = frozenset[int]
 """The NUMA nodes to whose pool a pod is bound."""
@@ -27,7 +27,7 @@ _Asked = tuple[Collection[int], int]
 """NUMA nodes, and a CPU request in milli CPUs that is shared out over them."""
 
 
-def constrained_burst(scene: Scene) -> Iterator[Finding]:
+def constrained_burst(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The pool of a ConstrainedBurst pod on its NUMA nodes holds its limit."""
     for judged in scene.entered:
         for placed in judged.placed_pods:
@@ -35,7 +35,7 @@ def constrained_burst(scene: Scene) -> Iterator[Finding]:
                 yield from _limit_is_held(judged, placed)
 
 
-def bound_pool(scene: Scene) -> Iterator[Finding]:
+def bound_pool(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A bound pod runs in all of its pool on its NUMA nodes, each of which has a CPU.
 
     The requests of the bound pods of a pool can be shared out over their NUMA nodes.
@@ -95,7 +95,7 @@ def _is_bound_rightly(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding
         return
     subjects = alignment_subjects(judged, placed) if policy in BINDING else []
     subjects = [subject for subject in subjects if is_bound(judged, placed, subject)]
-    held = frozenset(c for subject in subjects for c in cells_used(judged, without_homes(subject)))
+    held = frozenset(c for subject in subjects for c in cells_used(judged, as_unbound(subject)))
     by_policy = bool(held) or any(subject.requests.cpu_milli for subject in subjects)
     who = f"{placed.qos} pod {placed.title!r} on node {node!r}"
     if not homes and (spec.constrained_burst or by_policy):
@@ -154,7 +154,7 @@ def _counts_its_request(placed: PlacedPod) -> Iterator[Finding]:
         )
 
 
-def asks_for_what_is_lacking(scene: Scene) -> bool:
+def has_new_pod_overdrawing_pool(scene: InstanceWithPlacement) -> bool:
     """Return whether the bound pods of a node would lack fewer CPUs without some new one."""
     for judged in scene.entered:
         for placed in judged.new:
@@ -182,7 +182,7 @@ def _requests_fit(
         yield Finding(
             judged.node.name,
             f"the bound {qos} pods of node {judged.node.name!r} ask for "
-            f"{format_cpus(asked_milli)}; "
+            f"{cpu_amount_in_words(asked_milli)}; "
             f"their NUMA nodes lack {short / 1000:g} of them",
         )
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from placer.judge.families import FAMILIES
 from placer.judge.family import Rule
-from placer.judge.scene import NodesBefore, Scene, scene_of
+from placer.judge.scene import InstanceWithPlacement, NodesBefore, scene_for_judge
 from placer_models.cluster import Instance
 from placer_models.moves import complete_with_current, with_movable_pods
 from placer_models.placement import Placement
-from placer_models.typed import typed
+from placer_models.typed import check_argument_types
 
 RULES: Mapping[str, Rule] = {
     name: rule for family in FAMILIES for name, rule in family.rules.items()
@@ -36,7 +36,7 @@ class Breach:
     message: str
 
 
-@typed
+@check_argument_types
 def breaches(
     instance: Instance, placement: Placement, nodes_before: NodesBefore | None = None
 ) -> tuple[Breach, ...]:
@@ -48,13 +48,13 @@ def breaches(
     Args:
         instance: The nodes, what runs there and what waits.
         placement: What is newly placed.
-        nodes_before: The result of `scene.judged_nodes_of`, if already known.
+        nodes_before: The result of `scene.nodes_before_placement`, if already known.
 
     """
     last = nodes_before and nodes_before.faultless
     if last and last[0] is instance and _is_same(last[1], placement):
         return ()
-    return broken_in(scene_with_moves(instance, placement, nodes_before))
+    return broken_in(judged_scene_with_moves(instance, placement, nodes_before))
 
 
 def _is_same(one: Placement, other: Placement) -> bool:
@@ -62,17 +62,17 @@ def _is_same(one: Placement, other: Placement) -> bool:
     return one is other or not (one.pods or other.pods)
 
 
-def scene_with_moves(
+def judged_scene_with_moves(
     instance: Instance, placement: Placement, nodes_before: NodesBefore | None = None
-) -> Scene:
+) -> InstanceWithPlacement:
     """Lay a placement over its instance, with the running pods that may move placed as well."""
-    asked = with_movable_pods(instance, blamed, placement)
+    asked = with_movable_pods(instance, breaches_of_complete_placement, placement)
     if asked is instance:
-        return scene_of(instance, placement, nodes_before)
-    return scene_of(asked, complete_with_current(asked, placement))
+        return scene_for_judge(instance, placement, nodes_before)
+    return scene_for_judge(asked, complete_with_current(asked, placement))
 
 
-def broken_in(scene: Scene) -> tuple[Breach, ...]:
+def broken_in(scene: InstanceWithPlacement) -> tuple[Breach, ...]:
     """Return all breaches in a scene."""
     found = tuple(
         Breach(name, finding.subject, finding.message)
@@ -84,6 +84,6 @@ def broken_in(scene: Scene) -> tuple[Breach, ...]:
     return found
 
 
-def blamed(instance: Instance, placement: Placement) -> tuple[Breach, ...]:
+def breaches_of_complete_placement(instance: Instance, placement: Placement) -> tuple[Breach, ...]:
     """Return the breaches of a placement in which every pod of the question has a place."""
-    return broken_in(scene_of(instance, placement))
+    return broken_in(scene_for_judge(instance, placement))

@@ -10,7 +10,7 @@ from placer.judge.scene import CellId, JudgedNode, NodeCapacity, PlacedPod
 from placer_models.alignment import CellAmounts, effective_scope
 from placer_models.cluster import Node
 from placer_models.cpuset import NO_CPUS, CpuSet
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import Resources
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
@@ -117,7 +117,7 @@ def pool_when_empty(node: Node) -> CpuSet:
     return node.machine.topology.online - node.out_of_pools(NO_CPUS)
 
 
-def by_allocatable_cpus(judged: JudgedNode, subject: AlignmentSubject) -> AlignmentSubject:
+def counted_by_allocatable_cpus(judged: JudgedNode, subject: AlignmentSubject) -> AlignmentSubject:
     """Return the subject as Restricted counts it, by what can be allocated.
 
     A limit that not even all CPUs of NUMA nodes that can be allocated hold is counted by pools.
@@ -133,9 +133,9 @@ def _by_numa_node(judged: JudgedNode, cpus: CpuSet) -> Counter[CellId]:
     return Counter(home for home in homes if home is not None)
 
 
-def cells_outside_pool(judged: JudgedNode, subject: AlignmentSubject) -> frozenset[CellId]:
+def cells_held_without_cpus(judged: JudgedNode, subject: AlignmentSubject) -> frozenset[CellId]:
     """Return the cells of what a pod under ConstrainedBurst holds where it has no CPUs."""
-    held = cells_used(judged, without_homes(subject)) if subject.limit_cpus else frozenset()
+    held = cells_used(judged, as_unbound(subject)) if subject.limit_cpus else frozenset()
     return held - subject.homes
 
 
@@ -143,7 +143,7 @@ def _held_by_cpu(judged: JudgedNode, placed: PlacedPod) -> int:
     return 1000 if placed.qos.owns_cpus else judged.node.milli_per_cpu
 
 
-def without_homes(subject: AlignmentSubject) -> AlignmentSubject:
+def as_unbound(subject: AlignmentSubject) -> AlignmentSubject:
     """Return the subject as if it were bound to no NUMA node."""
     return subject._replace(homes=frozenset())
 
@@ -193,7 +193,9 @@ def numa_nodes_held(
     return _known(cells) & {numa.id for numa in judged.inside.topology.numa_nodes}
 
 
-def cpus_of(judged: JudgedNode, pool: CpuSet, numa_nodes: Collection[int]) -> CpuSet:
+def pool_cpus_on_numa_nodes(
+    judged: JudgedNode, pool: CpuSet, numa_nodes: Collection[int]
+) -> CpuSet:
     """Return the CPUs of a pool on some NUMA nodes."""
     cpus = judged.inside.topology.cpu
     return frozenset(cpu for cpu in pool if cpu in cpus and cpus[cpu].numa_node in numa_nodes)
@@ -261,7 +263,7 @@ def _asked_here(judged: JudgedNode, placed: PlacedPod) -> Resources:
     for request in placed.requests.devices:
         if request.type not in strategies:
             devices.append(request)
-        elif strategies[request.type] is DeviceStrategy.APPLY_FOR_ALL:
+        elif strategies[request.type] is DeviceRequestFanOut.APPLY_FOR_ALL:
             count = len(judged.inside.healthy.get(request.type, ()))
             devices.append(replace(request, count=count))
     return replace(placed.requests, devices=tuple(devices))

@@ -6,26 +6,28 @@ from typing import NamedTuple
 
 from placer.judge.cells import alignment_subjects, is_bound, numa_nodes_held, scope_of
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.device_share import DeviceShare
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import Container, ContainerRole
 from placer_models.policy import AlignmentScope
-from placer_models.quantity import format_cpus
+from placer_models.quantity import cpu_amount_in_words
 
 _Shares = dict[tuple[str, DeviceShare | None], int]
 """(device type, share of each device, or None if whole) -> number of devices."""
 
 
 class _Part(NamedTuple):
-    """A container with what the placement gives it, and its devices as `devices_of` finds them."""
+    """A container with what the placement gives it, and its devices as "
+    "`devices_of_container` finds them.
+    """
 
     container: Container
     place: ContainerPlacement
     devices: tuple[DeviceGrant, ...]
 
 
-def container_parts(scene: Scene) -> Iterator[Finding]:
+def container_parts(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Each container holds its devices, as a part of what its pod holds.
 
     If each container is aligned by itself, the same holds of all that it asks for (C12).
@@ -41,7 +43,7 @@ def container_parts(scene: Scene) -> Iterator[Finding]:
             yield Finding(placed.title, f"pod {placed.title!r}: {fault}")
 
 
-def devices_of(placed: PlacedPod, part: ContainerPlacement) -> tuple[DeviceGrant, ...]:
+def devices_of_container(placed: PlacedPod, part: ContainerPlacement) -> tuple[DeviceGrant, ...]:
     """Return the devices of one of the pod's containers.
 
     If it alone asks for devices of a type, it has all those of the pod, whether the placement
@@ -66,7 +68,7 @@ def _faults(judged: JudgedNode, placed: PlacedPod, *, whole: bool) -> Iterator[s
         placed_parts = given.get(container.name)
         if placed_parts is None:
             continue  # rule containers
-        part = _Part(container, placed_parts, devices_of(placed, placed_parts))
+        part = _Part(container, placed_parts, devices_of_container(placed, placed_parts))
         if whole:
             yield from _amounts(placed, part)
         yield from _devices(placed, part, whole=whole)
@@ -104,7 +106,10 @@ def _amounts(placed: PlacedPod, part: _Part) -> Iterator[str]:
     cpus = len(place.cpuset)
     init = container.role is ContainerRole.INIT
     if placed.qos.owns_cpus and init and asked.cpu_milli and cpus * 1000 != asked.cpu_milli:
-        yield f"{who} has {format_cpus(1000 * cpus)}; its request is {asked.cpu_milli / 1000:g}"
+        yield (
+            f"{who} has {cpu_amount_in_words(1000 * cpus)}; its request is "
+            f"{asked.cpu_milli / 1000:g}"
+        )
 
 
 def _devices(placed: PlacedPod, part: _Part, *, whole: bool) -> Iterator[str]:

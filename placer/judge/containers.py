@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
 from placer.judge.pools import pool_here
-from placer.judge.scene import PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, PlacedPod
 from placer_models.cpuset import CpuSet, format_cpu_list, is_same
 from placer_models.pod import ContainerRole
-from placer_models.quantity import format_cpus
+from placer_models.quantity import cpu_amount_in_words
 
 
-def containers(scene: Scene) -> Iterator[Finding]:
+def containers(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Each container has its CPUs: a part of the pod's own CPUs, or the pool."""
     for judged, placed in scene.arrivals():
         wanted = sorted(container.name for container in placed.pod.spec.containers)
@@ -57,7 +57,8 @@ def _parts_hold(placed: PlacedPod) -> Iterator[Finding]:
         if len(cpus) * 1000 != asked_milli:
             yield Finding(
                 placed.title,
-                f"{who} has {format_cpus(1000 * len(cpus))} ({_text(cpus)}); its request is "
+                f"{who} has {cpu_amount_in_words(1000 * len(cpus))} ({_text(cpus)}); its "
+                "request is "
                 f"{asked_milli / 1000:g}, and the CPUs of an {placed.qos} pod are parted whole",
             )
         for cpu in sorted(cpus):

@@ -6,28 +6,28 @@ from typing import assert_never
 
 from placer.judge.family import Finding, JudgedFamily
 from placer.judge.numa_strategy import even_shares, widest_core
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.goals import BIND
 from placer_models.policy import BindPolicy, NodeBindPolicy, Strength
-from placer_models.quantity import format_cpus
+from placer_models.quantity import cpu_amount_in_words
 from placer_models.topology import ARM, Topology
 
 
-def cpu_count(scene: Scene) -> Iterator[Finding]:
+def cpu_count(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """An LSE or LSR pod owns exactly the CPUs it asks for, a whole number."""
     for _, placed in scene.newcomers:
         asked_milli = placed.requests.cpu_milli
         if placed.qos.owns_cpus and len(placed.owned) * 1000 != asked_milli:
             yield Finding(
                 placed.title,
-                f"pod {placed.title!r} owns {format_cpus(1000 * len(placed.owned))} "
+                f"pod {placed.title!r} owns {cpu_amount_in_words(1000 * len(placed.owned))} "
                 f"({format_cpu_list(placed.owned)}); an {placed.qos} pod owns "
                 f"exactly its request, which is {asked_milli / 1000:g}",
             )
 
 
-def cpu_allocatable(scene: Scene) -> Iterator[Finding]:
+def cpu_allocatable(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Owned CPUs are online and not reserved."""
     for judged, placed in scene.newcomers:
         if outside := placed.owned - judged.inside.allocatable:
@@ -38,7 +38,7 @@ def cpu_allocatable(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def cpu_exclusive(scene: Scene) -> Iterator[Finding]:
+def cpu_exclusive(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A CPU has one owner at most, running pods included."""
     for judged in scene.entered:
         owner: dict[int, PlacedPod] = {}
@@ -56,7 +56,7 @@ def cpu_exclusive(scene: Scene) -> Iterator[Finding]:
                 )
 
 
-def cpu_bind(scene: Scene) -> Iterator[Finding]:
+def cpu_bind(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Required FullPCPUs takes whole cores only, required SpreadByPCPUs one CPU of a core."""
     for judged, placed in scene.newcomers:
         spec = placed.pod.spec
@@ -65,10 +65,10 @@ def cpu_bind(scene: Scene) -> Iterator[Finding]:
         topology = judged.inside.topology
         match spec.bind:
             case BindPolicy.FULL_PCPUS:
-                wrong = placed.owned - in_whole_cores(topology, placed.owned)
+                wrong = placed.owned - cpus_with_all_siblings_in_set(topology, placed.owned)
                 allowed = "takes all online threads of a core or none"
             case BindPolicy.SPREAD_BY_PCPUS:
-                wrong = on_shared_cores(topology, placed.owned)
+                wrong = cpus_with_sibling_in_set(topology, placed.owned)
                 allowed = "takes at most one thread of a core"
             case BindPolicy.DEFAULT:  # a wish, whatever strength stands beside it
                 continue
@@ -80,7 +80,7 @@ def cpu_bind(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def in_whole_cores(topology: Topology, cpus: CpuSet) -> CpuSet:
+def cpus_with_all_siblings_in_set(topology: Topology, cpus: CpuSet) -> CpuSet:
     """Return those of the CPUs whose cores are in the set with all online threads."""
     touched = {topology.cpu[cpu].core for cpu in cpus & topology.online}
     return frozenset().union(
@@ -88,7 +88,7 @@ def in_whole_cores(topology: Topology, cpus: CpuSet) -> CpuSet:
     )
 
 
-def on_shared_cores(topology: Topology, cpus: CpuSet) -> CpuSet:
+def cpus_with_sibling_in_set(topology: Topology, cpus: CpuSet) -> CpuSet:
     """Return those of the CPUs that share a core with another of them."""
     core = {cpu: topology.cpu[cpu].core for cpu in cpus if cpu in topology.cpu}
     count = Counter(core.values())
@@ -106,7 +106,7 @@ def _reasons(judged: JudgedNode, cpus: CpuSet) -> str:
     return ", ".join(f"{format_cpu_list(part)} ({why})" for part, why in parts if part)
 
 
-def cpus_against_policy(scene: Scene) -> int:
+def cpus_against_policy(scene: InstanceWithPlacement) -> int:
     """Return tier ``bind``: the sum over new pods that own CPUs and only prefer a policy."""
     return sum(
         _cpus_against(judged, placed)
@@ -145,7 +145,7 @@ def _cpus_against(judged: JudgedNode, placed: PlacedPod) -> int:
     inside, asked = judged.inside, placed.requests.cpu_milli // 1000
     match _wish(judged, placed):
         case BindPolicy.DEFAULT:
-            whole = in_whole_cores(inside.topology, placed.owned) | inside.efficient
+            whole = cpus_with_all_siblings_in_set(inside.topology, placed.owned) | inside.efficient
             sizes = [len(core) for core in inside.whole_cores if not core & inside.efficient]
             sizes += [1] * len(inside.allocatable & inside.efficient)
             unavoidable, found = asked - _most(sizes, asked), len(placed.owned - whole)
@@ -155,7 +155,7 @@ def _cpus_against(judged: JudgedNode, placed: PlacedPod) -> int:
                 return max(0, found - by_shares)
             return found - unavoidable
         case BindPolicy.FULL_PCPUS:
-            whole = in_whole_cores(inside.topology, placed.owned)
+            whole = cpus_with_all_siblings_in_set(inside.topology, placed.owned)
             sizes = [len(core) for core in inside.whole_cores]
             return len(placed.owned - whole) - (asked - _most(sizes, asked))
         case BindPolicy.SPREAD_BY_PCPUS:

@@ -6,24 +6,24 @@ from dataclasses import dataclass, field
 from operator import add
 
 from placer.judge.family import JudgedFamily
-from placer.judge.functions import is_wanted
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.functions import is_wanted_function
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer.judge.shares import shares_with_requests
 from placer_models.device import Device, DeviceKey
 from placer_models.device_share import (
     DeviceShare,
     ShareAmounts,
+    amounts_of_share,
+    device_capacity_of,
     share_fits,
-    share_room,
-    share_taken,
-    totals_of,
     used_millionths,
+    whole_device_amounts,
 )
 from placer_models.goals import DEVICE_CHOICE
 from placer_models.policy import DeviceChoice
 
 
-def use_off_the_choice(scene: Scene) -> int:
+def shares_off_preferred_device(scene: InstanceWithPlacement) -> int:
     """Return tier ``device-choice``.
 
     Each share is looked at as if it came last. The use of its device by others is compared
@@ -70,9 +70,9 @@ class _Use:
                     use.functions.update((grant.type, grant.minor, vf) for vf in grant.vfs)
             for grant, asked in shares_with_requests(judged, placed):
                 key = grant.type, grant.minor
-                totals = totals_of(judged.inside.devices.get(key))
-                has = share_room(totals)
-                amounts = share_taken(asked or grant.share or DeviceShare(), totals) or has
+                totals = device_capacity_of(judged.inside.devices.get(key))
+                has = whole_device_amounts(totals)
+                amounts = amounts_of_share(asked or grant.share or DeviceShare(), totals) or has
                 if placed.new:
                     use.new[key][placed.pod.key] = amounts
                 else:
@@ -85,26 +85,29 @@ class _Use:
 
         Running pods are counted together, each new pod by itself.
         """
-        key, has = (device.type, device.minor), share_room(totals_of(device))
+        key, has = (device.type, device.minor), whole_device_amounts(device_capacity_of(device))
         parts = [mine for pod, mine in self.new[key].items() if pod != placed.pod.key]
         parts.append(self.running.get(key, (0,) * len(has)))
         return sum(used_millionths(part, has, asked) for part in parts)
 
     def could_give(self, device: Device, share: DeviceShare, placed: PlacedPod) -> bool:
         """Return whether a device could give the share beside all that it already gives."""
-        key, totals = (device.type, device.minor), totals_of(device)
-        amounts = share_taken(share, totals)
+        key, totals = (device.type, device.minor), device_capacity_of(device)
+        amounts = amounts_of_share(share, totals)
         if amounts is None or key in self.whole or placed.pod.key in self.new[key]:
             return False
         wish = dict(placed.pod.spec.functions).get(device.type)
         if wish is not None and not any(
-            is_wanted(wish, dict(function.labels)) and (*key, function.minor) not in self.functions
+            is_wanted_function(wish, dict(function.labels))
+            and (*key, function.minor) not in self.functions
             for function in device.virtual_functions
         ):
             return False
         held = [*self.new[key].values(), self.running.get(key, (0,) * len(amounts))]
         sums = tuple(map(sum, zip(*held, strict=True)))
-        left = tuple(has - gone for has, gone in zip(share_room(totals), sums, strict=True))
+        left = tuple(
+            has - gone for has, gone in zip(whole_device_amounts(totals), sums, strict=True)
+        )
         return share_fits(amounts, left)
 
 
@@ -116,15 +119,15 @@ def _off(use: _Use, placed: PlacedPod) -> Iterator[int]:
         device = judged.inside.devices.get((grant.type, grant.minor))
         if device is None or share is None:
             continue
-        asked = share_taken(share, totals_of(device))
+        asked = amounts_of_share(share, device_capacity_of(device))
         here = sign * use.by_others(device, placed, asked) if asked else 0
         others = [
             sign * use.by_others(other, placed, amounts)
             for other in judged.inside.healthy.get(grant.type, ())
             if use.could_give(other, share, placed)
-            and (amounts := share_taken(share, totals_of(other))) is not None
+            and (amounts := amounts_of_share(share, device_capacity_of(other))) is not None
         ]
         yield max(0, here - min(others, default=here))
 
 
-JUDGED = JudgedFamily(tiers={DEVICE_CHOICE: use_off_the_choice})
+JUDGED = JudgedFamily(tiers={DEVICE_CHOICE: shares_off_preferred_device})

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import Scene
+from placer.judge.scene import InstanceWithPlacement
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import Device
 from placer_models.policy import DeviceScope
 
 
-def device_scope(scene: Scene) -> Iterator[Finding]:
+def device_scope(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """All devices of a type are within the scope that the pod asks for."""
     for judged, placed in scene.newcomers:
         for kind, scope in placed.pod.spec.scopes:

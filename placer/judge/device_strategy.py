@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.joint import PLACE_NAMES, held_by_place
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
-from placer_models.device_strategy import DeviceStrategy
+from placer.judge.joint import PLACE_NAMES, devices_by_joint_place
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
+from placer_models.device_strategy import DeviceRequestFanOut
 
 
-def device_strategy(scene: Scene) -> Iterator[Finding]:
+def device_strategy(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod has all devices of a type on its node, or one at most for each group it is in."""
     for judged, placed in scene.newcomers:
         for kind, strategy in placed.pod.spec.strategies:
             fault = (
                 _not_all(judged, placed, kind)
-                if strategy is DeviceStrategy.APPLY_FOR_ALL
+                if strategy is DeviceRequestFanOut.APPLY_FOR_ALL
                 else _not_each(judged, placed, kind)
             )
             if fault:
@@ -38,7 +38,7 @@ def _not_each(judged: JudgedNode, placed: PlacedPod, kind: str) -> str | None:
     wish = placed.pod.spec.joint
     assert wish is not None, "a strategy of groups without any"
     first = wish.types[0]
-    given, nowhere = held_by_place(judged, placed)
+    given, nowhere = devices_by_joint_place(judged, placed)
     groups = nowhere[first] + sum(bool(of_place[first]) for of_place in given.values())
     where = PLACE_NAMES[wish.scope]
     crowded = sorted(str(place) for place, of_place in given.items() if of_place[kind] > 1)

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, PlacedPod
 from placer_models.device import GPU
 
 
-def device_known(scene: Scene) -> Iterator[Finding]:
+def device_known(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Devices exist on the node; an id that is given is the device's own."""
     for judged, placed in scene.newcomers:
         for grant in placed.place.devices:
@@ -29,7 +29,7 @@ def device_known(scene: Scene) -> Iterator[Finding]:
                 )
 
 
-def device_health(scene: Scene) -> Iterator[Finding]:
+def device_health(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Devices that are given out are healthy."""
     for judged, placed in scene.newcomers:
         for grant in placed.place.devices:
@@ -47,7 +47,7 @@ def device_health(scene: Scene) -> Iterator[Finding]:
                 )
 
 
-def device_exclusive(scene: Scene) -> Iterator[Finding]:
+def device_exclusive(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A device has one holder, or several with a share each, running pods included."""
     for judged in scene.entered:
         holders: dict[tuple[str, int], list[tuple[PlacedPod, bool]]] = {}
@@ -68,7 +68,7 @@ def device_exclusive(scene: Scene) -> Iterator[Finding]:
                 before.append((placed, whole))
 
 
-def device_count(scene: Scene) -> Iterator[Finding]:
+def device_count(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod holds as many devices of each type as it asks for, and as many whole ones.
 
     If a strategy says how many, the rule ``device-strategy`` counts them.

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from placer.judge.container_parts import devices_of
+from placer.judge.container_parts import devices_of_container
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.device import GPU, INSTANCE_PREFIX
 from placer_models.placement import DeviceGrant
 from placer_models.visible_devices import NO_GPU, UNNAMED_GPUS, GpuVendor
@@ -12,7 +12,7 @@ from placer_models.visible_devices import NO_GPU, UNNAMED_GPUS, GpuVendor
 _VENDORS = tuple(GpuVendor)
 
 
-def environment(scene: Scene) -> Iterator[Finding]:
+def environment(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Each container is shown its own GPUs and no others, and is told so if it has none."""
     for judged, placed in scene.arrivals():
         for fault in _faults(judged, placed):
@@ -22,7 +22,7 @@ def environment(scene: Scene) -> Iterator[Finding]:
 def _faults(judged: JudgedNode, placed: PlacedPod) -> Iterator[str]:
     of_pod = dict(placed.place.env)
     for part in placed.place.containers:
-        own, grants = dict(part.env), devices_of(placed, part)
+        own, grants = dict(part.env), devices_of_container(placed, part)
         for vendor in _VENDORS:
             said = own.get(vendor, of_pod.get(vendor))
             if vendor in of_pod and said != of_pod[vendor]:

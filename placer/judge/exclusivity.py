@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import format_cpu_list
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.policy import ExclusivePolicy
@@ -27,14 +27,16 @@ def exclusive_pods_by_numa_node(judged: JudgedNode) -> _Guests:
     return found
 
 
-def on_cores(judged: JudgedNode) -> _Guests:
+def exclusive_pods_by_core(judged: JudgedNode) -> _Guests:
     """Return the pods of each core that count as PCPULevel: under it, or fallen back to it."""
     found: dict[int, list[PlacedPod]] = defaultdict(list)
     cpus = judged.inside.topology.cpu
     numa_nodes = exclusive_pods_by_numa_node(judged)
     for placed in judged.placed_pods:
         policy = _policy(judged, placed)
-        if policy is ExclusivePolicy.PCPU_LEVEL or (numa_nodes and fell_back(placed, numa_nodes)):
+        if policy is ExclusivePolicy.PCPU_LEVEL or (
+            numa_nodes and fell_back_to_pcpu_level(placed, numa_nodes)
+        ):
             for core in {cpus[cpu].core for cpu in placed.owned if cpu in cpus}:
                 found[core].append(placed)
     return found
@@ -54,7 +56,7 @@ def _policy(judged: JudgedNode, placed: PlacedPod) -> ExclusivePolicy:
     return ExclusivePolicy.NONE if by_core_on_arm else default
 
 
-def fell_back(placed: PlacedPod, numa_nodes: _Guests) -> bool:
+def fell_back_to_pcpu_level(placed: PlacedPod, numa_nodes: _Guests) -> bool:
     """Return whether the pod only prefers NUMANodeLevel and shares a NUMA node all the same.
 
     A running pod counts as it did before the placement: newcomers do not change that.
@@ -66,12 +68,12 @@ def fell_back(placed: PlacedPod, numa_nodes: _Guests) -> bool:
     )
 
 
-def shared_cores(scene: Scene) -> int:
+def shared_cores(scene: InstanceWithPlacement) -> int:
     """Return the tier ``exclusivity.cores``."""
-    return sum(_beyond_first(on_cores(judged)) for judged in scene.entered)
+    return sum(_beyond_first(exclusive_pods_by_core(judged)) for judged in scene.entered)
 
 
-def shared_numa_nodes(scene: Scene) -> int:
+def pods_sharing_numa_nodes(scene: InstanceWithPlacement) -> int:
     """Return the tier ``exclusivity.numa-nodes``."""
     return sum(_beyond_first(exclusive_pods_by_numa_node(judged)) for judged in scene.entered)
 
@@ -85,13 +87,15 @@ def _beyond_first(places: _Guests) -> int:
     return beyond
 
 
-def exclusive_cores(scene: Scene) -> Iterator[Finding]:
+def exclusive_cores(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Two pods that count as PCPULevel share no core where one of them requires it."""
     for judged in scene.entered:
-        yield from _clashes(judged, on_cores(judged), "cores", ExclusivePolicy.PCPU_LEVEL)
+        yield from _clashes(
+            judged, exclusive_pods_by_core(judged), "cores", ExclusivePolicy.PCPU_LEVEL
+        )
 
 
-def exclusive_numa_nodes(scene: Scene) -> Iterator[Finding]:
+def exclusive_numa_nodes(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Two pods under NUMANodeLevel share no NUMA node where one of them requires it."""
     for judged in scene.entered:
         numa_nodes = exclusive_pods_by_numa_node(judged)
@@ -132,6 +136,6 @@ JUDGED = JudgedFamily(
     },
     tiers={
         SHARED_CORES: shared_cores,
-        SHARED_NUMA_NODES: shared_numa_nodes,
+        SHARED_NUMA_NODES: pods_sharing_numa_nodes,
     },
 )

@@ -4,18 +4,30 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from placer.judge.family import JudgedFamily
-from placer.judge.scene import JudgedNode, NodeCapacity, NodesBefore, PlacedPod, Scene
+from placer.judge.scene import (
+    InstanceWithPlacement,
+    JudgedNode,
+    NodeCapacity,
+    NodesBefore,
+    PlacedPod,
+)
 from placer.judge.shares import shares_with_requests
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand
 from placer_models.device import GPU
-from placer_models.device_share import DeviceShare, ShareAmounts, share_room, share_taken, totals_of
+from placer_models.device_share import (
+    DeviceShare,
+    ShareAmounts,
+    amounts_of_share,
+    device_capacity_of,
+    whole_device_amounts,
+)
 from placer_models.expected import (
     NodeFills,
     NodeLeft,
-    Outlook,
+    NodeWorths,
     alike_counted_together,
-    open_on,
-    prices_of,
+    shape_prices,
+    shapes_admitted_by,
 )
 from placer_models.forecast import demand_in
 from placer_models.goals import EXPECTED
@@ -25,7 +37,7 @@ MOST_OUTLOOKS = 1_000
 """How many demands on kinds of nodes are kept at a time."""
 
 
-def worth_lost(scene: Scene) -> int:
+def expected_worth_lost(scene: InstanceWithPlacement) -> int:
     """Return what the nodes with new pods are worth before these come, less what after."""
     if not scene.entered:
         return 0
@@ -34,7 +46,7 @@ def worth_lost(scene: Scene) -> int:
         demand = demand.priced(_prices(demand, scene.nodes_before))
     lost = 0
     for judged in scene.entered:
-        outlook = _outlook(demand, open_on(demand, judged.node))
+        outlook = _outlook(demand, shapes_admitted_by(demand, judged.node))
         before = scene.nodes_before.judged_nodes[judged.node.name]
         lost += outlook.worth(_left(before, demand)) - outlook.worth(_left(judged, demand))
     return lost
@@ -43,14 +55,16 @@ def worth_lost(scene: Scene) -> int:
 def _prices(demand: ExpectedDemand, nodes: NodesBefore) -> tuple[int, ...]:
     """Return the prices as the nodes are before anything new is placed."""
     judged_nodes = nodes.judged_nodes.values()
-    rows = ((open_on(demand, judged.node), _left(judged, demand)) for judged in judged_nodes)
-    return prices_of(demand, alike_counted_together(rows))
+    rows = (
+        (shapes_admitted_by(demand, judged.node), _left(judged, demand)) for judged in judged_nodes
+    )
+    return shape_prices(demand, alike_counted_together(rows))
 
 
 @lru_cache(maxsize=MOST_OUTLOOKS)
-def _outlook(demand: ExpectedDemand, open_: tuple[bool, ...]) -> Outlook:
+def _outlook(demand: ExpectedDemand, open_: tuple[bool, ...]) -> NodeWorths:
     """Return the judge's own outlook: nothing in it was worked out by anyone else."""
-    return Outlook(demand, _fills(demand.priced(None), open_))
+    return NodeWorths(demand, _fills(demand.priced(None), open_))
 
 
 @lru_cache(maxsize=MOST_OUTLOOKS)
@@ -89,7 +103,9 @@ def _has(inside: NodeCapacity) -> dict[int, ShareAmounts]:
     found = _having.get(inside)
     if found is None:
         gpus = inside.healthy.get(GPU, ())
-        found = _having[inside] = {gpu.minor: share_room(totals_of(gpu)) for gpu in gpus}
+        found = _having[inside] = {
+            gpu.minor: whole_device_amounts(device_capacity_of(gpu)) for gpu in gpus
+        }
     return found
 
 
@@ -113,10 +129,10 @@ def _counted(judged: JudgedNode) -> NodeLeft:
     for placed in with_shares:
         for grant, asked in shares_with_requests(judged, placed):
             if grant.type == GPU and grant.minor in left:
-                totals = totals_of(judged.inside.devices[GPU, grant.minor])
-                amounts = share_taken(asked or grant.share or DeviceShare(), totals) or share_room(
-                    totals
-                )
+                totals = device_capacity_of(judged.inside.devices[GPU, grant.minor])
+                amounts = amounts_of_share(
+                    asked or grant.share or DeviceShare(), totals
+                ) or whole_device_amounts(totals)
                 had = left[grant.minor]
                 left[grant.minor] = tuple(h - a for h, a in zip(had, amounts, strict=True))
     milli = (_milli(amounts, has[minor]) for minor, amounts in left.items())
@@ -130,4 +146,4 @@ def _milli(left: ShareAmounts, has: ShareAmounts) -> int:
     return min([1000 * amount // total for amount, total in zip(left, has, strict=True)])
 
 
-JUDGED = JudgedFamily(tiers={EXPECTED: worth_lost})
+JUDGED = JudgedFamily(tiers={EXPECTED: expected_worth_lost})

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import Scene
+from placer.judge.scene import InstanceWithPlacement
 
 
-def extended(scene: Scene) -> Iterator[Finding]:
+def extended(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The pods of a node ask for no more of an extended resource than the node has."""
     for judged in scene.entered:
         # Running pods may ask for more than there is: only pods that add to it are blamed.

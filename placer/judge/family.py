@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placer.judge.scene import Scene
+from placer.judge.scene import InstanceWithPlacement
 from placer_models.goals import Tier
 
 
@@ -18,10 +18,10 @@ class Finding(NamedTuple):
     message: str
 
 
-Rule = Callable[[Scene], Iterator[Finding]]
+Rule = Callable[[InstanceWithPlacement], Iterator[Finding]]
 """A rule yields one finding per fault, and nothing for a placement that keeps it."""
 
-Measure = Callable[[Scene], int]
+Measure = Callable[[InstanceWithPlacement], int]
 """Returns the value of a tier. It means something only where no rule is broken."""
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.device import FunctionSelector
 from placer_models.placement import DeviceGrant
 
 
-def device_functions(scene: Scene) -> Iterator[Finding]:
+def device_functions(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A share has one virtual function of its own as its pod wants it, or none if not wanted."""
     for judged, placed in scene.newcomers:
         wishes = dict(placed.pod.spec.functions)
@@ -34,12 +34,12 @@ def _fault(judged: JudgedNode, grant: DeviceGrant, wish: FunctionSelector | None
     labels = has.get(grant.vfs[0])
     if labels is None:
         return f"the device has {', '.join(map(str, has)) or 'none'}"
-    if not is_wanted(wish, dict(labels)):
+    if not is_wanted_function(wish, dict(labels)):
         return "it wants " + " and ".join(f"{key} {' or '.join(own)}" for key, own in wish)
     return None
 
 
-def is_wanted(wish: FunctionSelector, labels: Mapping[str, str]) -> bool:
+def is_wanted_function(wish: FunctionSelector, labels: Mapping[str, str]) -> bool:
     """Return whether a virtual function with these labels is one that the pod wants."""
     return all(labels.get(key) in values for key, values in wish)
 

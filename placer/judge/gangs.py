@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import Scene
-from placer_models.placement import title_of
+from placer.judge.scene import InstanceWithPlacement
+from placer_models.placement import pod_or_gang_title
 
 
-def gang_minimum(scene: Scene) -> Iterator[Finding]:
+def gang_minimum(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A gang has no members placed, or at least its minimum."""
     for gang in scene.instance.gangs:
         placed = len(scene.members.get(gang.key, {}))
         if 0 < placed < gang.minimum:
-            title = title_of(*gang.key)
+            title = pod_or_gang_title(*gang.key)
             yield Finding(
                 title,
                 f"gang {title!r} has {placed} members placed; "
@@ -20,12 +20,12 @@ def gang_minimum(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def gang_group(scene: Scene) -> Iterator[Finding]:
+def gang_group(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Either all gangs of a group have members placed, or none has."""
     for group in scene.instance.groups:
-        without = [title_of(*key) for key in group.gangs if not scene.members.get(key)]
+        without = [pod_or_gang_title(*key) for key in group.gangs if not scene.members.get(key)]
         if 0 < len(without) < len(group.gangs):
-            title = title_of(group.namespace, group.name)
+            title = pod_or_gang_title(group.namespace, group.name)
             yield Finding(
                 title,
                 f"group {title!r} has {len(group.gangs) - len(without)} gangs placed and not "

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from itertools import chain
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import Scene
+from placer.judge.scene import InstanceWithPlacement
 from placer_models.host_ports import ANY_IP, HostPort
 
 
-def host_ports(scene: Scene) -> Iterator[Finding]:
+def host_ports(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """No two pods of a node ask for the same port of it, on the same address or on all."""
     for judged in scene.entered:
         asking = [placed for placed in judged.placed_pods if placed.pod.spec.host_ports]

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
 from placer.judge.memory import memory_findings
-from placer.judge.scene import Scene
+from placer.judge.scene import InstanceWithPlacement
 
 
-def hugepages(scene: Scene) -> Iterator[Finding]:
+def hugepages(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod's pages sum to its request, and a NUMA node gives no more than it has, by size."""
     return memory_findings(scene, pages=True)
 

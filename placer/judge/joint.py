@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import permutations
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import JudgedNode, NodeCapacity, PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, NodeCapacity, PlacedPod
 from placer_models.alignment import fewest_cells
 from placer_models.device import Device
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.goals import JOINT
 from placer_models.policy import JointScope, Strength
 
@@ -18,7 +18,7 @@ _Place = str | int
 PLACE_NAMES = {JointScope.SAME_PCIE: "PCIe switch", JointScope.SAME_NUMA_NODE: "NUMA node"}
 
 
-def joint(scene: Scene) -> Iterator[Finding]:
+def joint(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Where required, a place that gives a device of one type gives one of each other type."""
     for judged, placed, counts in _wishing(scene, Strength.REQUIRED):
         if fault := _fault(judged, placed, counts):
@@ -29,17 +29,17 @@ def joint(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def groups_without_every_type(scene: Scene) -> int:
+def groups_without_every_type(scene: InstanceWithPlacement) -> int:
     """Return tier ``joint``: places that give a pod only some types, plus devices of no place."""
     apart = 0
     for judged, placed, counts in _wishing(scene, Strength.PREFERRED):
-        given, nowhere = held_by_place(judged, placed)
+        given, nowhere = devices_by_joint_place(judged, placed)
         apart += nowhere.total() + sum(len(types) < len(counts) for types in given.values())
     return apart
 
 
 def _wishing(
-    scene: Scene, strength: Strength
+    scene: InstanceWithPlacement, strength: Strength
 ) -> Iterator[tuple[JudgedNode, PlacedPod, Mapping[str, int]]]:
     """Yield newly placed pods that want two types or more side by side, with their counts."""
     for judged, placed in scene.newcomers:
@@ -50,7 +50,7 @@ def _wishing(
                 yield judged, placed, counts
 
 
-def held_by_place(
+def devices_by_joint_place(
     judged: JudgedNode, placed: PlacedPod
 ) -> tuple[Mapping[_Place, Counter[str]], Counter[str]]:
     """Return place -> how many devices of each type it gives the pod, and how many no place does.
@@ -81,13 +81,13 @@ def _asked(placed: PlacedPod) -> dict[str, int]:
     counts = {
         kind: placed.requests.count_of(kind)
         for kind in types
-        if strategies.get(kind) is not DeviceStrategy.APPLY_FOR_ALL
+        if strategies.get(kind) is not DeviceRequestFanOut.APPLY_FOR_ALL
     }
     return {kind: count for kind, count in counts.items() if count}
 
 
 def _fault(judged: JudgedNode, placed: PlacedPod, counts: Mapping[str, int]) -> str | None:
-    given, homeless = held_by_place(judged, placed)
+    given, homeless = devices_by_joint_place(judged, placed)
     nowhere, scope = homeless.total(), _scope(placed)
     if nowhere:
         return f"holds {nowhere} devices of which no {PLACE_NAMES[scope]} is known"

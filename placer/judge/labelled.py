@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.selectors import Labels
 
 _Label = tuple[str, str]
@@ -12,10 +12,10 @@ Sited = tuple[JudgedNode, PlacedPod]
 """A pod with the judged node of its node."""
 
 
-class Labelled:
+class PodsByLabel:
     """The pods of all nodes, running and new, found by one of their labels."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: InstanceWithPlacement) -> None:
         """Begin with nothing looked up."""
         self._scene = scene
         self._entered = {judged.node.name for judged in scene.entered}

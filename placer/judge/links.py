@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU
 from placer_models.goals import GANG_PAIR_SUM, PARTITIONS, POD_PAIR_MINIMUM, POD_PAIR_SUM
@@ -17,7 +17,7 @@ from placer_models.links import (
 from placer_models.policy import GatherLevel, PartitionPolicy
 
 
-def pod_minimum_shortfall(scene: Scene) -> int:
+def slowest_pair_shortfall(scene: InstanceWithPlacement) -> int:
     """Return tier 4a: by how much slowest pairs miss the best of any open node, if empty."""
     short = 0
     for judged, placed, gpus in _pods_with_links(scene):
@@ -27,7 +27,7 @@ def pod_minimum_shortfall(scene: Scene) -> int:
     return short
 
 
-def pod_sum_shortfall(scene: Scene) -> int:
+def pod_link_sum_shortfall(scene: InstanceWithPlacement) -> int:
     """Return tier 4b: by how much pair sums miss the best of the pod's own node, if empty."""
     short = 0
     for judged, placed, gpus in _pods_with_links(scene):
@@ -37,7 +37,7 @@ def pod_sum_shortfall(scene: Scene) -> int:
     return short
 
 
-def gang_sum_shortfall(scene: Scene) -> int:
+def gang_sum_shortfall(scene: InstanceWithPlacement) -> int:
     """Return tier 4c: the same over the GPUs of each gang that gathers on a node.
 
     Its GPUs together need no scope and no partition, so that the best of all sets is the measure.
@@ -54,7 +54,9 @@ def gang_sum_shortfall(scene: Scene) -> int:
     )
 
 
-def _pods_with_links(scene: Scene) -> Iterator[tuple[JudgedNode, PlacedPod, set[int]]]:
+def _pods_with_links(
+    scene: InstanceWithPlacement,
+) -> Iterator[tuple[JudgedNode, PlacedPod, set[int]]]:
     """Yield the newly placed pods that hold two or more GPUs, with their minors."""
     for judged, placed in scene.newcomers:
         gpus = _gpus(judged, placed)
@@ -74,7 +76,7 @@ def _sum_shortfall(judged: JudgedNode, gpus: Collection[int]) -> int:
     return (best_pair_sum(board, sum(counts)) or 0) - pair_sum(board, counts)
 
 
-def partition(scene: Scene) -> Iterator[Finding]:
+def partition(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Where the node's table is honored, a pod's GPUs are one partition of it."""
     for judged, placed in scene.newcomers:
         if judged.node.honors_table and _is_outside(judged, placed):
@@ -88,7 +90,7 @@ def partition(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def pods_outside_partitions(scene: Scene) -> int:
+def pods_outside_partitions(scene: InstanceWithPlacement) -> int:
     """Return tier ``partitions``: pods whose GPUs are no partition, on nodes that prefer one."""
     prefer = PartitionPolicy.PREFER
     return sum(
@@ -106,8 +108,8 @@ JUDGED = JudgedFamily(
     rules={"partition": partition},
     tiers={
         PARTITIONS: pods_outside_partitions,
-        POD_PAIR_MINIMUM: pod_minimum_shortfall,
-        POD_PAIR_SUM: pod_sum_shortfall,
+        POD_PAIR_MINIMUM: slowest_pair_shortfall,
+        POD_PAIR_SUM: pod_link_sum_shortfall,
         GANG_PAIR_SUM: gang_sum_shortfall,
     },
 )

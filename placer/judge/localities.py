@@ -9,24 +9,24 @@ from placer.judge.cells import (
     alignment_subjects,
     bound_to,
     capacity_of_empty_cells,
-    cells_outside_pool,
+    cells_held_without_cpus,
     cells_used,
     policy_of,
     scope_of,
     whole_pod_subject,
 )
 from placer.judge.family import JudgedFamily
-from placer.judge.scene import CellId, JudgedNode, NodeCapacity, PlacedPod, Scene
+from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, NodeCapacity, PlacedPod
 from placer_models.alignment import CellAmounts, fewest_cells
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
-from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, Locality
+from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, CpuLocalityWish
 from placer_models.topology import Cpu
 
 _Places = Mapping[CellId, int]
 """A NUMA node, or a package -> how much of something is there; None: in no known place."""
 
 
-def numa_nodes_beyond_fewest(scene: Scene) -> int:
+def numa_nodes_beyond_fewest(scene: InstanceWithPlacement) -> int:
     """Return tier ``locality.numa-nodes``: the NUMA nodes that pods use beyond the fewest.
 
     It sums over new pods with CPUs or devices of their own, and those under ConstrainedBurst,
@@ -39,11 +39,11 @@ def numa_nodes_beyond_fewest(scene: Scene) -> int:
             beyond += len(cells_used(judged, subject)) - _fewest(
                 _by_numa_node(judged.inside, subject)
             )
-            beyond += len(cells_outside_pool(judged, subject))
+            beyond += len(cells_held_without_cpus(judged, subject))
     return beyond
 
 
-def all_packages_beyond_fewest(scene: Scene) -> int:
+def all_packages_beyond_fewest(scene: InstanceWithPlacement) -> int:
     """Return tier ``locality.packages``: the packages that pods use beyond the fewest.
 
     It sums over new pods with CPUs or devices of their own, and those under ConstrainedBurst.
@@ -60,7 +60,7 @@ def all_packages_beyond_fewest(scene: Scene) -> int:
     return beyond
 
 
-def _wanting(scene: Scene) -> Iterator[tuple[JudgedNode, PlacedPod]]:
+def _wanting(scene: InstanceWithPlacement) -> Iterator[tuple[JudgedNode, PlacedPod]]:
     for judged, placed in scene.newcomers:
         if placed.pod.spec.wants_locality:
             yield judged, placed
@@ -138,20 +138,22 @@ def _fewest_of(cells: tuple[CellAmounts, ...], need: CellAmounts) -> int:
     return fewest_cells(cells, need) or 0
 
 
-def packages_beyond_fewest(scene: Scene) -> int:
+def packages_beyond_fewest(scene: InstanceWithPlacement) -> int:
     """Return tier ``packages``: the sum over new pods that would like few packages."""
-    return _groups_beyond(scene, Locality.PACKAGE, lambda cpu: cpu.package)
+    return _groups_beyond(scene, CpuLocalityWish.PACKAGE, lambda cpu: cpu.package)
 
 
-def caches_beyond_fewest(scene: Scene) -> int:
+def caches_beyond_fewest(scene: InstanceWithPlacement) -> int:
     """Return tier ``caches``: the sum over new pods that would like few last-level caches.
 
     CPUs whose cache is not known count as one cache.
     """
-    return _groups_beyond(scene, Locality.LLC, lambda cpu: cpu.llc)
+    return _groups_beyond(scene, CpuLocalityWish.LLC, lambda cpu: cpu.llc)
 
 
-def _groups_beyond(scene: Scene, wish: Locality, group: Callable[[Cpu], Hashable]) -> int:
+def _groups_beyond(
+    scene: InstanceWithPlacement, wish: CpuLocalityWish, group: Callable[[Cpu], Hashable]
+) -> int:
     return sum(
         _groups_touched(judged, placed, group) - _fewest_groups(judged, placed, group)
         for judged, placed in scene.newcomers

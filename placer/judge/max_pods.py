@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import Scene
+from placer.judge.scene import InstanceWithPlacement
 
 
-def max_pods(scene: Scene) -> Iterator[Finding]:
+def max_pods(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A node has no more pods than it takes, running pods included."""
     for judged in scene.entered:
         most = judged.node.max_pods

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from placer.judge.breaches import scene_with_moves
+from placer.judge.breaches import judged_scene_with_moves
 from placer.judge.families import FAMILIES
 from placer.judge.family import Measure
-from placer.judge.scene import NodesBefore, Scene
+from placer.judge.scene import InstanceWithPlacement, NodesBefore
 from placer_models.cluster import Instance
 from placer_models.goals import (
     MEMBER_ABOVE_POINTS,
@@ -14,9 +14,9 @@ from placer_models.goals import (
     placed_tier,
     tiers_for,
 )
-from placer_models.optional_tiers import optional_tiers
+from placer_models.optional_tiers import tiers_asked_by_instance
 from placer_models.placement import Placement
-from placer_models.typed import typed
+from placer_models.typed import check_argument_types
 
 Worth = tuple[tuple[Tier, int], ...]
 """A value for each tier, most important first."""
@@ -27,7 +27,7 @@ MEASURES: Mapping[Tier, Measure] = {
 """How each tier after the first is measured."""
 
 
-@typed
+@check_argument_types
 def measure(
     instance: Instance, placement: Placement, nodes_before: NodesBefore | None = None
 ) -> Worth:
@@ -38,21 +38,21 @@ def measure(
     Args:
         instance: The nodes, what runs there and what waits.
         placement: What is newly placed.
-        nodes_before: The result of `scene.judged_nodes_of`, if already known.
+        nodes_before: The result of `scene.nodes_before_placement`, if already known.
 
     """
-    return worth_of(scene_with_moves(instance, placement, nodes_before))
+    return measure_worth(judged_scene_with_moves(instance, placement, nodes_before))
 
 
-def worth_of(scene: Scene) -> Worth:
+def measure_worth(scene: InstanceWithPlacement) -> Worth:
     """Return the value of each tier in a scene."""
     instance = scene.instance
     points = {placed_tier(p): points for p, points in _placed_points(scene).items()}
-    tiers = tiers_for((gang.priority for gang in instance.gangs), optional_tiers(instance))
+    tiers = tiers_for((gang.priority for gang in instance.gangs), tiers_asked_by_instance(instance))
     return tuple((t, points[t] if t in points else MEASURES[t](scene)) for t in tiers)
 
 
-def better(a: Sequence[tuple[Tier, int]], b: Sequence[tuple[Tier, int]]) -> bool:
+def is_better(a: Sequence[tuple[Tier, int]], b: Sequence[tuple[Tier, int]]) -> bool:
     """Return whether vector a is better than b in the first tier where they differ."""
     for (tier, mine), (_, other) in zip(a, b, strict=True):
         if mine != other:
@@ -60,7 +60,7 @@ def better(a: Sequence[tuple[Tier, int]], b: Sequence[tuple[Tier, int]]) -> bool
     return False
 
 
-def _placed_points(scene: Scene) -> dict[int, int]:
+def _placed_points(scene: InstanceWithPlacement) -> dict[int, int]:
     """Return priority -> points of the gangs that have members placed."""
     points = dict.fromkeys((gang.priority for gang in scene.instance.gangs), 0)
     for gang in scene.instance.gangs:

@@ -4,19 +4,19 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.quantity import format_bytes
 
 _Place = tuple[int, int]
 """A NUMA node, and a page size in bytes; 0 for memory, which is counted in bytes."""
 
 
-def memory(scene: Scene) -> Iterator[Finding]:
+def memory(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod's bytes sum to its request, and a NUMA node gives no more than it has."""
     return memory_findings(scene, pages=False)
 
 
-def memory_findings(scene: Scene, *, pages: bool) -> Iterator[Finding]:
+def memory_findings(scene: InstanceWithPlacement, *, pages: bool) -> Iterator[Finding]:
     """Yield what is wrong with the bytes, or the pages of each size, that pods hold."""
     for _, placed in scene.newcomers:
         held = _held(placed, pages=pages)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.device import GPU, INSTANCE_PREFIX
 from placer_models.goals import MIG_POINTS
 from placer_models.mig import TABLES, MigProfile
@@ -19,7 +19,7 @@ _Part = int | str
 """A slice of a GPU, or its media engine."""
 
 
-def mig(scene: Scene) -> Iterator[Finding]:
+def mig(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A GPU in MIG mode is given out in instances that do not overlap, never whole."""
     for judged in scene.entered:
         if not judged.node.mig:
@@ -51,7 +51,7 @@ def mig(scene: Scene) -> Iterator[Finding]:
                         )
 
 
-def mig_instance_points(judged: JudgedNode) -> int:
+def usable_mig_points(judged: JudgedNode) -> int:
     """Return the points of all instances that the node's GPUs could still be cut into."""
     if not judged.node.mig:
         return 0

@@ -7,16 +7,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from placer.judge.bound import asks_for_what_is_lacking
-from placer.judge.breaches import Breach, blamed, broken_in
-from placer.judge.scene import scene_of
+from placer.judge.bound import has_new_pod_overdrawing_pool
+from placer.judge.breaches import Breach, breaches_of_complete_placement, broken_in
+from placer.judge.scene import scene_for_judge
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.illegal_running import LEGAL, as_counted, illegality
+from placer_models.illegal_running import LEGAL, counted_as_legal, illegality
 from placer_models.moves import Mended, movable_pods, rules_mended
 from placer_models.placement import Placement
 from placer_models.pod import Gang, Pod
 from placer_models.policy import AlignmentScope
-from placer_models.reach import node_local_pod
+from placer_models.reach import without_asks_beyond_node
 from placer_models.taints import TaintEffect
 from placer_models.typed import check_types
 
@@ -76,26 +76,29 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
         for one in running
         if (what := illegality(one))
     )
-    running = list(map(as_counted, running)) if illegal else running
+    running = list(map(counted_as_legal, running)) if illegal else running
     lasting = tuple(taint for taint in node.taints if taint.effect is TaintEffect.NO_EXECUTE)
     open_node = replace(node, cordoned=False, closed=False, taints=lasting)
     places = [replace(runner.placement, gang=None) for runner in running]
-    running = [replace(runner, pod=node_local_pod(runner.pod)) for runner in running]
+    running = [replace(runner, pod=without_asks_beyond_node(runner.pod)) for runner in running]
     gangs = [_alone(runner.pod) for runner in running]
     # These are their homes, so that what they count on NUMA nodes may be shared out anew.
     together = Instance((open_node,), tuple(gangs), homes=tuple(places))
-    if not any(_of_the_node(b.rule) for b in blamed(together, Placement(tuple(places)))):
+    if not any(
+        _of_the_node(b.rule)
+        for b in breaches_of_complete_placement(together, Placement(tuple(places)))
+    ):
         return illegal
     found = [*illegal]
     for runner, gang, place in zip(running, gangs, places, strict=True):
         others = tuple(other for other in running if other is not runner)
         asked = Instance((open_node,), (gang,), running=others, homes=(place,))
-        scene = scene_of(asked, Placement((place,)))
+        scene = scene_for_judge(asked, Placement((place,)))
         own: defaultdict[str, list[Breach]] = defaultdict(list)
         for breach in broken_in(scene):
             if _is_its_own(breach, runner, node):
                 own[breach.rule].append(breach)
-        if "bound-pool" in own and not asks_for_what_is_lacking(scene):
+        if "bound-pool" in own and not has_new_pod_overdrawing_pool(scene):
             # Others lack CPUs on NUMA nodes where this pod counts none.
             own["bound-pool"] = [b for b in own["bound-pool"] if b.subject == runner.pod.title]
         found += [
@@ -123,7 +126,7 @@ def _message(runner: RunningPod, found: Sequence[Breach]) -> str:
 
 def mended_by(instance: Instance, placement: Placement) -> Mended:
     """Return, for the running pods that a placement moves, the rules that they broke at home."""
-    return rules_mended(movable_pods(instance, blamed), placement)
+    return rules_mended(movable_pods(instance, breaches_of_complete_placement), placement)
 
 
 def _alone(pod: Pod) -> Gang:

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
 from placer.judge.homes import homes_of_moved
-from placer.judge.scene import Scene
+from placer.judge.scene import InstanceWithPlacement
 from placer_models.goals import MOVES
-from placer_models.placement import title_of
+from placer_models.placement import pod_or_gang_title
 
 
-def moves(scene: Scene) -> Iterator[Finding]:
+def moves(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Every running pod that may move has a place, and no more move than the budget allows."""
     instance = scene.instance
     if not instance.homes:
@@ -17,21 +17,21 @@ def moves(scene: Scene) -> Iterator[Finding]:
     placed = {place.key for place in scene.placement.pods}
     for home in instance.homes:
         if home.key not in placed:
-            title = title_of(*home.key)
+            title = pod_or_gang_title(*home.key)
             yield Finding(
                 title, f"pod {title!r} runs on node {home.node!r} and is given no place any more"
             )
     gone = homes_of_moved(instance, scene.placement.pods)
     if len(gone) > instance.move_budget:
-        names = ", ".join(title_of(*home.key) for home in gone)
+        names = ", ".join(pod_or_gang_title(*home.key) for home in gone)
         yield Finding(
-            title_of(*gone[0].key),
+            pod_or_gang_title(*gone[0].key),
             f"{len(gone)} running pods move ({names}); the budget of moves is "
             f"{instance.move_budget}",
         )
 
 
-def pods_moved(scene: Scene) -> int:
+def pods_moved(scene: InstanceWithPlacement) -> int:
     """Return tier ``moves``: how many running pods get another place."""
     return len(homes_of_moved(scene.instance, scene.placement.pods))
 

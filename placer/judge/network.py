@@ -4,42 +4,42 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import Scene
+from placer.judge.scene import InstanceWithPlacement
 from placer_models.goals import GATHERING
-from placer_models.network import Grouping, LevelRule
-from placer_models.placement import title_of
+from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.placement import pod_or_gang_title
 from placer_models.pod import Gang
 from placer_models.policy import GatherLevel
 
 
-def domain(scene: Scene) -> Iterator[Finding]:
+def domain(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A gang that requires anything of a level is on nodes that belong to a domain of it."""
     for gang in scene.instance.gangs:
         levels = dict.fromkeys(rule.level for rule in gang.levels if rule.required)
         for key, name in scene.members.get(gang.key, {}).items():
             for level in levels:
                 if scene.nodes_before.judged_nodes[name].node.domain(level) is None:
-                    title = title_of(*key)
+                    title = pod_or_gang_title(*key)
                     yield Finding(
                         title,
                         f"pod {title!r} is placed on node {name!r}, which belongs to no {level}; "
-                        f"its gang {title_of(*gang.key)!r} asks for one",
+                        f"its gang {pod_or_gang_title(*gang.key)!r} asks for one",
                     )
 
 
-def gather(scene: Scene) -> Iterator[Finding]:
+def gather(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The placed members of a gang that gathers are on one node, or in one domain."""
     for gang in scene.instance.gangs:
         nodes = sorted(set(scene.members.get(gang.key, {}).values()))
         if gang.gather is GatherLevel.NODE and len(nodes) > 1:
-            title = title_of(*gang.key)
+            title = pod_or_gang_title(*gang.key)
             yield Finding(
                 title,
                 f"gang {title!r} gathers on one node, but is placed on {', '.join(nodes)}",
             )
-    for gang, rule, members in _required(scene, Grouping.GATHER):
+    for gang, rule, members in _required(scene, GatherOrSpread.GATHER):
         if len(members) > 1:
-            title = title_of(*gang.key)
+            title = pod_or_gang_title(*gang.key)
             yield Finding(
                 title,
                 f"gang {title!r} gathers in one {rule.level}, but is placed in "
@@ -47,12 +47,12 @@ def gather(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def spread(scene: Scene) -> Iterator[Finding]:
+def spread(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """No domain has more placed members of a gang than its spreading allows."""
-    for gang, rule, members in _required(scene, Grouping.SPREAD):
+    for gang, rule, members in _required(scene, GatherOrSpread.SPREAD):
         for name, count in sorted(members.items()):
             if count > rule.count:
-                title = title_of(*gang.key)
+                title = pod_or_gang_title(*gang.key)
                 yield Finding(
                     title,
                     f"gang {title!r} has {count} members in {rule.level} {name}; "
@@ -60,12 +60,12 @@ def spread(scene: Scene) -> Iterator[Finding]:
                 )
 
 
-def multiples(scene: Scene) -> Iterator[Finding]:
+def multiples(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The placed members of a gang in each domain are a multiple of what it asks for."""
-    for gang, rule, members in _required(scene, Grouping.MULTIPLES):
+    for gang, rule, members in _required(scene, GatherOrSpread.MULTIPLES):
         for name, count in sorted(members.items()):
             if count % rule.count:
-                title = title_of(*gang.key)
+                title = pod_or_gang_title(*gang.key)
                 yield Finding(
                     title,
                     f"gang {title!r} has {count} members in {rule.level} {name}; "
@@ -73,7 +73,9 @@ def multiples(scene: Scene) -> Iterator[Finding]:
                 )
 
 
-def _required(scene: Scene, grouping: Grouping) -> Iterator[tuple[Gang, LevelRule, dict[str, int]]]:
+def _required(
+    scene: InstanceWithPlacement, grouping: GatherOrSpread
+) -> Iterator[tuple[Gang, LevelRule, dict[str, int]]]:
     """Yield each requirement of the grouping, and domain -> number of placed members.
 
     Members on nodes without a domain are left out: they break the rule ``domain``.
@@ -90,7 +92,7 @@ def _required(scene: Scene, grouping: Grouping) -> Iterator[tuple[Gang, LevelRul
             yield gang, rule, members
 
 
-def gathering_short(scene: Scene) -> int:
+def gathering_wishes_missed(scene: InstanceWithPlacement) -> int:
     """Return tier ``gathering``: the sum of what the wishes of gangs miss.
 
     A node without a domain counts as a domain of its own.
@@ -106,9 +108,9 @@ def gathering_short(scene: Scene) -> int:
                 for name in nodes
                 for domain in (scene.nodes_before.judged_nodes[name].node.domain(rule.level),)
             )
-            if rule.grouping is Grouping.GATHER:
+            if rule.grouping is GatherOrSpread.GATHER:
                 short += len(places) - 1
-            elif rule.grouping is Grouping.SPREAD:
+            elif rule.grouping is GatherOrSpread.SPREAD:
                 short += sum(max(0, count - rule.count) for count in places.values())
     return short
 
@@ -120,5 +122,5 @@ JUDGED = JudgedFamily(
         "spread": spread,
         "multiples": multiples,
     },
-    tiers={GATHERING: gathering_short},
+    tiers={GATHERING: gathering_wishes_missed},
 )

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
 from placer.judge.open_nodes import meets_node_affinity, missing_labels, untolerated_taints
-from placer.judge.scene import Scene
+from placer.judge.scene import InstanceWithPlacement
 from placer_models.goals import NODE_PREFERENCE
 from placer_models.taints import TAINT_WEIGHT
 
 
-def node_selector(scene: Scene) -> Iterator[Finding]:
+def node_selector(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The node has each label that the pod asks for, with the value asked for."""
     for judged, placed in scene.newcomers:
         labels = dict(judged.node.labels)
@@ -22,7 +22,7 @@ def node_selector(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def node_affinity(scene: Scene) -> Iterator[Finding]:
+def node_affinity(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The node meets one of the terms that the pod requires, if it requires any."""
     for judged, placed in scene.newcomers:
         wanted = placed.pod.spec.node_affinity
@@ -38,7 +38,7 @@ def node_affinity(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def weights_missed(scene: Scene) -> int:
+def weights_missed(scene: InstanceWithPlacement) -> int:
     """Add up the weights of preferred terms that the nodes of placed pods do not meet.
 
     A taint that only prefers to keep the pod off, and is not tolerated, counts as such a term.

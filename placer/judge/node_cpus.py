@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from placer.judge.cpus import in_whole_cores, on_shared_cores
+from placer.judge.cpus import cpus_with_all_siblings_in_set, cpus_with_sibling_in_set
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import format_cpu_list
 from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, Strength
 from placer_models.topology import ARM
@@ -16,7 +16,7 @@ _ALLOWED = {
 """Policy of a node -> the required policy of pods that agrees with it, and what it allows."""
 
 
-def node_cpu_bind(scene: Scene) -> Iterator[Finding]:
+def node_cpu_bind(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod that owns CPUs keeps to the node's bind policy, and requires no other."""
     for judged, placed in scene.newcomers:
         if not placed.qos.owns_cpus or judged.node.cpu_bind is NodeBindPolicy.NONE:
@@ -37,7 +37,7 @@ def node_cpu_bind(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def arm_cpu_policy(scene: Scene) -> Iterator[Finding]:
+def arm_cpu_policy(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """On Arm no pod is under SpreadByPCPUs, ConstrainedBurst or PCPULevel."""
     for judged, placed in scene.newcomers:
         if judged.inside.topology.architecture != ARM:
@@ -74,8 +74,8 @@ def _required(placed: PlacedPod) -> BindPolicy | None:
 
 def _against(judged: JudgedNode, placed: PlacedPod) -> frozenset[int]:
     if judged.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY:
-        return placed.owned - in_whole_cores(judged.inside.topology, placed.owned)
-    return on_shared_cores(judged.inside.topology, placed.owned)
+        return placed.owned - cpus_with_all_siblings_in_set(judged.inside.topology, placed.owned)
+    return cpus_with_sibling_in_set(judged.inside.topology, placed.owned)
 
 
 JUDGED = JudgedFamily(

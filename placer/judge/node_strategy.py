@@ -4,8 +4,8 @@ from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
 from placer.judge.family import JudgedFamily
-from placer.judge.mig import mig_instance_points
-from placer.judge.scene import JudgedNode, NodeCapacity, PlacedPod, Scene
+from placer.judge.mig import usable_mig_points
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, NodeCapacity, PlacedPod
 from placer_models.device import GPU, is_mig_instance
 from placer_models.goals import (
     GPU_POINTS,
@@ -17,18 +17,23 @@ from placer_models.goals import (
     WHOLE_CORE_POINTS,
     WORTH,
 )
-from placer_models.links import usable_points
-from placer_models.node_strategy import NodeLoad
+from placer_models.links import devices_in_usable_sets
+from placer_models.node_strategy import StrategyNodeLoad
 from placer_models.policy import QosClass
-from placer_models.resource_classes import ask_of, classes_of, load_of, totals_of
+from placer_models.resource_classes import (
+    ask_of,
+    node_load_before_new_pods,
+    resource_class_totals,
+    resource_classes_asked_by_any,
+)
 
 
-def _sum_of(worth: Callable[[NodeLoad], int]) -> Callable[[Scene], int]:
+def _sum_of(worth: Callable[[StrategyNodeLoad], int]) -> Callable[[InstanceWithPlacement], int]:
     """Return the measure of a tier that is a sum over the nodes where something is new."""
     return lambda scene: sum(worth(_load(scene, judged)) for judged in scene.entered)
 
 
-def _nodes_in_use(scene: Scene) -> int:
+def _nodes_in_use(scene: InstanceWithPlacement) -> int:
     """Count the nodes with any pod."""
     before = scene.nodes_before.total(_runs_pods)
     return before + sum(
@@ -40,12 +45,12 @@ def _runs_pods(judged: JudgedNode) -> int:
     return int(bool(judged.placed_pods))
 
 
-def _load(scene: Scene, judged: JudgedNode) -> NodeLoad:
+def _load(scene: InstanceWithPlacement, judged: JudgedNode) -> StrategyNodeLoad:
     """Return the load of a node where something is new."""
-    totals = totals_of(judged.node)
-    classes = classes_of(placed.pod.spec for placed in judged.new)
+    totals = resource_class_totals(judged.node)
+    classes = resource_classes_asked_by_any(placed.pod.spec for placed in judged.new)
     running = [placed.pod.spec for placed in judged.placed_pods if not placed.new]
-    load = load_of(scene.instance.strategy, classes, totals, running)
+    load = node_load_before_new_pods(scene.instance.strategy, classes, totals, running)
     for placed in judged.new:
         load = load.with_pod(ask_of(placed.pod.spec, classes, totals))
     return load
@@ -58,7 +63,7 @@ _idle_points: WeakKeyDictionary[NodeCapacity, dict[int, int]] = WeakKeyDictionar
 """What a node has -> what LS pods may ask for of a CPU, in milli -> its points when idle."""
 
 
-def usable_points_left(scene: Scene) -> int:
+def usable_tier_points(scene: InstanceWithPlacement) -> int:
     """Return the points of all that is left for later pods, over all nodes.
 
     That is free GPU sets, whole PCIe switches, MIG instances, whole cores and rooms.
@@ -84,7 +89,7 @@ def _points_of(judged: JudgedNode) -> int:
 
 
 def _counted(judged: JudgedNode) -> int:
-    points = _gpu_points(judged) + mig_instance_points(judged) + _core_points(judged)
+    points = _gpu_points(judged) + usable_mig_points(judged) + _core_points(judged)
     return points + _switch_points(judged) + _room_points(judged)
 
 
@@ -94,7 +99,7 @@ def _gpu_points(judged: JudgedNode) -> int:
         return 0
     held = {g.minor for placed in judged.placed_pods for g in placed.place.devices if g.type == GPU}
     free = tuple([len(minors) - len(held.intersection(minors)) for minors in board.classes])
-    return GPU_POINTS * usable_points(board, free)
+    return GPU_POINTS * devices_in_usable_sets(board, free)
 
 
 def _switch_points(judged: JudgedNode) -> int:
@@ -156,6 +161,6 @@ def _room_points(judged: JudgedNode) -> int:
 
 
 JUDGED = JudgedFamily(
-    tiers={USABLE: usable_points_left}
+    tiers={USABLE: usable_tier_points}
     | {t: _nodes_in_use if t == PACK_NODES else _sum_of(worth) for t, worth in WORTH.items()}
 )

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import assert_never
 
 from placer.judge.family import JudgedFamily
-from placer.judge.scene import CellId, JudgedNode, PlacedPod, Scene
+from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import BindPolicy, NodeBindPolicy, NumaStrategy
 
@@ -12,7 +12,7 @@ _Shares = Counter[CellId]
 """NUMA node -> CPUs."""
 
 
-def against_strategies(scene: Scene) -> int:
+def numa_strategy_shortfall(scene: InstanceWithPlacement) -> int:
     """Return tier ``numa-strategy``, over nodes with a strategy and NUMA nodes to choose from."""
     total = 0
     for judged in scene.entered:
@@ -129,4 +129,4 @@ def even_shares(judged: JudgedNode, placed: PlacedPod) -> list[int]:
     return [asked // parts + (part < asked % parts) for part in range(parts)]
 
 
-JUDGED = JudgedFamily(tiers={NUMA_STRATEGY: against_strategies})
+JUDGED = JudgedFamily(tiers={NUMA_STRATEGY: numa_strategy_shortfall})

@@ -1,11 +1,11 @@
 """Tier ``opened``: the offered nodes that the placement opens."""
 
 from placer.judge.family import JudgedFamily
-from placer.judge.scene import Scene
+from placer.judge.scene import InstanceWithPlacement
 from placer_models.goals import OPENED
 
 
-def nodes_opened(scene: Scene) -> int:
+def nodes_opened(scene: InstanceWithPlacement) -> int:
     """Count the offered nodes with new pods alone: a node where a pod runs is already open.
 
     So is one where a pod ran that may move, wherever that pod is now.

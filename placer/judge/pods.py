@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import Scene
-from placer_models.placement import title_of
+from placer.judge.scene import InstanceWithPlacement
+from placer_models.placement import pod_or_gang_title
 
 
-def known(scene: Scene) -> Iterator[Finding]:
+def known(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Every placed pod waits in the instance, is placed once, and its node exists."""
     placed: set[tuple[str, str]] = set()
     strange = any(place.key not in scene.waiting for place in scene.placement.pods)
     running = {runner.pod.key for runner in scene.instance.running} if strange else set()
     left_out = {(one.namespace, one.name) for one in scene.instance.left_out}
     for place in scene.placement.pods:
-        title = title_of(place.namespace, place.name)
+        title = pod_or_gang_title(place.namespace, place.name)
         pod = scene.waiting.get(place.key)
         if pod is None:
             what = "does not wait in the instance"
@@ -43,7 +43,7 @@ def known(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def cordon(scene: Scene) -> Iterator[Finding]:
+def cordon(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Nothing new runs on a cordoned node."""
     for judged, placed in scene.newcomers:
         if judged.node.cordoned:
@@ -53,7 +53,7 @@ def cordon(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def closed(scene: Scene) -> Iterator[Finding]:
+def closed(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Nothing new runs on a node of which nobody knows what it still has."""
     for judged, placed in scene.newcomers:
         if judged.node.closed:

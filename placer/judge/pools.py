@@ -2,22 +2,22 @@
 
 from collections.abc import Iterator
 
-from placer.judge.cells import bound_to, cpus_of
+from placer.judge.cells import bound_to, pool_cpus_on_numa_nodes
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import CpuSet, cpus_without, format_cpu_list, is_same
 from placer_models.placement import ContainerPlacement
 from placer_models.policy import QosClass
-from placer_models.quantity import format_cpus
+from placer_models.quantity import cpu_amount_in_words
 
 
-def shared_pool(scene: Scene) -> Iterator[Finding]:
+def shared_pool(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """LS pods run on the CPUs that no pod owns, and those of them that are allocatable suffice."""
     for judged in scene.entered:
         yield from _pool_holds(judged, QosClass.LS)
 
 
-def be_pool(scene: Scene) -> Iterator[Finding]:
+def be_pool(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """BE pods run on the CPUs that no LSE pod owns, and the allocatable ones suffice."""
     for judged in scene.entered:
         yield from _pool_holds(judged, QosClass.BE)
@@ -36,7 +36,7 @@ def pool_here(
     if container is not None and container.cpu_milli:
         homes = frozenset(numa for numa, _ in container.cpu_milli)
     pool = pool_of(judged, placed.qos)
-    return cpus_of(judged, pool, homes) if homes else pool
+    return pool_cpus_on_numa_nodes(judged, pool, homes) if homes else pool
 
 
 def cpus_withheld_from_pool(judged: JudgedNode, qos: QosClass) -> CpuSet:
@@ -64,7 +64,7 @@ def _pool_holds(judged: JudgedNode, qos: QosClass) -> Iterator[Finding]:
     if asked_milli > has_milli and (shrunk or asked_anew):
         yield Finding(
             name,
-            f"the {qos} pods of node {name!r} ask for {format_cpus(asked_milli)}; "
+            f"the {qos} pods of node {name!r} ask for {cpu_amount_in_words(asked_milli)}; "
             f"what is left to share is {has_milli / 1000:g}",
         )
     if not pool and (shrunk or any(t.new for t in placed_pods)):

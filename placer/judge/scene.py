@@ -10,9 +10,14 @@ from placer.judge.open_nodes import admits_new_pods, node_admission_key
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.device import GPU, Device, is_mig_instance
-from placer_models.illegal_running import as_counted
-from placer_models.incremental import PersistentMap, PersistentTuple, changed_indices, differing
-from placer_models.links import Board, best_permitted_minimum, board_of
+from placer_models.illegal_running import counted_as_legal
+from placer_models.incremental import (
+    PersistentMap,
+    PersistentTuple,
+    changed_indices,
+    differing_indices,
+)
+from placer_models.links import LinkedDeviceClasses, best_permitted_minimum, device_classes_by_links
 from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
 from placer_models.policy import CoreKind, DeviceScope, QosClass
@@ -20,7 +25,7 @@ from placer_models.records import record
 from placer_models.selectors import Labels
 from placer_models.topology import Topology
 from placer_models.variants import pod_on
-from placer_models.visible_devices import GpuVendor, has_readable_id, vendor_of
+from placer_models.visible_devices import GpuVendor, gpu_has_runtime_readable_id, vendor_of
 
 CellId = int | None
 """The id of a NUMA node; None is the cell of the CPUs that belong to none."""
@@ -74,7 +79,7 @@ class NodeCapacity:
     healthy: Mapping[str, tuple[Device, ...]]
     devices_in: Mapping[str, Mapping[CellId, int]]
     switches: tuple[frozenset[tuple[str, int]], ...]
-    gpus: Board
+    gpus: LinkedDeviceClasses
     gpus_of: Mapping[GpuVendor, CpuSet]
     gpu_named: Mapping[GpuVendor, Mapping[str, int]]
     cpus_in: Mapping[CellId, int]
@@ -168,7 +173,7 @@ class NodesBefore:
         if wanted not in self._minima:
             if len(self._minima) >= MOST_INSIDES:
                 self._minima.clear()
-            boards: dict[int, Board] = {}
+            boards: dict[int, LinkedDeviceClasses] = {}
             for judged in self.judged_nodes.values():
                 # Nodes share their insides, so that most are known after a look at a few.
                 known = id(judged.inside) in boards
@@ -198,7 +203,7 @@ class NodesBefore:
             found = tuple(look(part.values()) for part in parts)
         elif seen is not parts:
             others = list(found)
-            for at in differing(seen, parts):
+            for at in differing_indices(seen, parts):
                 others[at] = look(parts[at].values())
             found = tuple(others)
         self._looks[look] = parts, found
@@ -237,7 +242,7 @@ class NodesBefore:
 
 
 @record(frozen=True, slots=True)
-class Scene:
+class InstanceWithPlacement:
     """A placement laid over its instance, without what the instance does not know.
 
     Attributes:
@@ -346,11 +351,11 @@ class JudgedNodes:
             if len(self._insides) == MOST_INSIDES:
                 self._insides = {}
             # The entry keeps the machine alive, so that no other object can get its id.
-            self._insides[kind] = node.machine, inside_of(node)
+            self._insides[kind] = node.machine, empty_node_capacity(node)
         return self._insides[kind][1]
 
 
-def judged_nodes_of(instance: Instance) -> NodesBefore:
+def nodes_before_placement(instance: Instance) -> NodesBefore:
     """Return the nodes of an instance as they stand, with nothing newly placed."""
     running: dict[str, list[RunningPod]] = {node.name: [] for node in instance.nodes}
     for runner in instance.running:
@@ -359,18 +364,18 @@ def judged_nodes_of(instance: Instance) -> NodesBefore:
     return JudgedNodes().of(instance.nodes, PersistentTuple.of(map(tuple, running.values())))
 
 
-def scene_of(
+def scene_for_judge(
     instance: Instance, placement: Placement, nodes_before: NodesBefore | None = None
-) -> Scene:
+) -> InstanceWithPlacement:
     """Lay the placement over the instance. The placement may be any nonsense.
 
     Args:
         instance: The nodes, what runs there and what waits.
         placement: What is newly placed.
-        nodes_before: The result of `judged_nodes_of`, if already known.
+        nodes_before: The result of `nodes_before_placement`, if already known.
 
     """
-    nodes_before = judged_nodes_of(instance) if nodes_before is None else nodes_before
+    nodes_before = nodes_before_placement(instance) if nodes_before is None else nodes_before
     before = nodes_before.judged_nodes
     gang_of = {pod.key: gang for gang in instance.gangs for pod in gang.pods}
     waiting = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
@@ -394,12 +399,12 @@ def scene_of(
     }
     judged_nodes = tuple(entered.values())
     newcomers = tuple((judged, placed) for judged in judged_nodes for placed in judged.new)
-    return Scene(
+    return InstanceWithPlacement(
         instance, placement, waiting, gang_of, nodes_before, judged_nodes, newcomers, members
     )
 
 
-def inside_of(node: Node) -> NodeCapacity:
+def empty_node_capacity(node: Node) -> NodeCapacity:
     """Return what the node has to give when nothing runs on it."""
     topology = node.machine.topology
     allocatable = topology.online - node.reserved_cpus
@@ -420,7 +425,7 @@ def inside_of(node: Node) -> NodeCapacity:
         healthy={kind: tuple(devices) for kind, devices in healthy.items()},
         devices_in={kind: Counter(d.numa_node for d in of) for kind, of in healthy.items()},
         switches=tuple(_switches(healthy.values())),
-        gpus=board_of(
+        gpus=device_classes_by_links(
             tuple(healthy.get(GPU, ())),
             node.machine.gpu_links,
             table=node.table,
@@ -449,14 +454,14 @@ def _switches(healthy: Iterable[Sequence[Device]]) -> Iterator[frozenset[tuple[s
 
 def _names(gpus: Sequence[Device]) -> dict[str, int]:
     """Return name -> minor: a vendor's variable names a GPU by its minor or by a unique id."""
-    ids = Counter(gpu.id for gpu in gpus if has_readable_id(gpu))
+    ids = Counter(gpu.id for gpu in gpus if gpu_has_runtime_readable_id(gpu))
     names = {str(gpu.minor): gpu.minor for gpu in gpus}
     return names | {gpu.id: gpu.minor for gpu in gpus if ids[gpu.id] == 1}
 
 
 def _running_on(node: Node, runner: RunningPod) -> PlacedPod:
     """Return a pod that runs on the node in its place, as it counts there."""
-    counted = as_counted(runner)
+    counted = counted_as_legal(runner)
     pod, own = pod_on(counted.pod, node), counted.pod.spec.node_selector
     return placed_pod_of(pod, counted.placement, new=False, selector=own)
 

@@ -4,20 +4,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.device_share import (
+    DeviceCapacity,
     DeviceShare,
-    DeviceTotals,
     ShareAmounts,
-    share_room,
-    share_taken,
-    totals_of,
-    with_both_memories,
+    amounts_of_share,
+    device_capacity_of,
+    whole_device_amounts,
+    with_memory_in_both_units,
 )
 from placer_models.placement import DeviceGrant
 
 
-def device_share(scene: Scene) -> Iterator[Finding]:
+def device_share(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Each share is one that its pod asks for, and the shares of a device fit it together."""
     for judged in scene.entered:
         yield from _sums(judged)
@@ -34,8 +34,8 @@ def _sums(judged: JudgedNode) -> Iterator[Finding]:
             continue
         for grant, asked in shares_with_requests(judged, placed):
             key = grant.type, grant.minor
-            totals = totals_of(judged.inside.devices.get(key))
-            amounts = share_taken(asked or grant.share or DeviceShare(), totals)
+            totals = device_capacity_of(judged.inside.devices.get(key))
+            amounts = amounts_of_share(asked or grant.share or DeviceShare(), totals)
             if asked is None and placed.new:
                 yield Finding(
                     placed.title,
@@ -49,12 +49,12 @@ def _sums(judged: JudgedNode) -> Iterator[Finding]:
                     f"{grant.minor} of node {judged.node.name!r}, which has {_all_of(totals)}",
                 )
                 continue
-            held[key].append((amounts or share_room(totals), placed.new))
+            held[key].append((amounts or whole_device_amounts(totals), placed.new))
     for (kind, minor), parts in sorted(held.items()):
-        totals = totals_of(judged.inside.devices.get((kind, minor)))
+        totals = device_capacity_of(judged.inside.devices.get((kind, minor)))
         sums = [sum(of) for of in zip(*(amounts for amounts, _ in parts), strict=True)]
         new = [any(of) for of in zip(*(amounts for amounts, new in parts if new), strict=True)]
-        has = share_room(totals)
+        has = whole_device_amounts(totals)
         if any(s > h and n for s, h, n in zip(sums, has, new or [False] * len(has), strict=True)):
             told = [f"{sums[0]} percent"]
             told += [f"{sums[1] / has[1]:.2%} of its memory"] if sums[1] else []
@@ -105,7 +105,7 @@ def _alike(
 
 def _numbers(share: DeviceShare, total_bytes: int) -> tuple[object, ...]:
     """Return all that a share says as a file says it, whatever unit its memory was asked in."""
-    share = with_both_memories(share, total_bytes)
+    share = with_memory_in_both_units(share, total_bytes)
     return share.percent, share.memory_bytes, share.memory_percent, share.amounts
 
 
@@ -124,7 +124,7 @@ def _text(share: DeviceShare | None) -> str:
     return " and ".join(parts) or "nothing"
 
 
-def _all_of(totals: DeviceTotals) -> str:
+def _all_of(totals: DeviceCapacity) -> str:
     parts = [f"{totals.memory_bytes} bytes of memory"] if totals.memory_bytes else []
     parts += [f"{quantity.text} of {quantity.name}" for quantity in totals.capacity]
     return " and ".join(parts) or "unknown memory"

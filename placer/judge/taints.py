@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
 from placer.judge.open_nodes import untolerated_taints
-from placer.judge.scene import Scene
+from placer.judge.scene import InstanceWithPlacement
 
 
-def taints(scene: Scene) -> Iterator[Finding]:
+def taints(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The pod tolerates each taint of its node that keeps new pods off."""
     for judged, placed in scene.newcomers:
         tolerations = placed.pod.spec.tolerations

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.labelled import Labelled
+from placer.judge.labelled import PodsByLabel
 from placer.judge.open_nodes import untolerated_taints
-from placer.judge.scene import JudgedNode, PlacedPod, Scene
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cluster import Node
 from placer_models.goals import TOPOLOGY_SPREAD
 from placer_models.node_affinity import NodeTerm
@@ -40,13 +40,13 @@ class _Spread(NamedTuple):
     tolerations: tuple[Toleration, ...]
 
 
-def topology_spread(scene: Scene) -> Iterator[Finding]:
+def topology_spread(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod's domain has at most the allowed skew more pods than the domain with the fewest.
 
     What running pods ask of each other is never blamed.
     """
     counted: dict[_Spread, Mapping[str, int]] = {}
-    labelled = Labelled(scene)
+    labelled = PodsByLabel(scene)
     for judged, placed in scene.newcomers:
         for spread in _spreads(placed, required=True):
             if spread not in counted:
@@ -68,7 +68,7 @@ def topology_spread(scene: Scene) -> Iterator[Finding]:
                 )
 
 
-def beyond_the_skew(scene: Scene) -> int:
+def beyond_the_skew(scene: InstanceWithPlacement) -> int:
     """Return tier ``topology-spread``: pods beyond what preferred constraints allow.
 
     Each constraint counts once for each domain where a new pod asks for it.
@@ -79,7 +79,7 @@ def beyond_the_skew(scene: Scene) -> int:
         for spread in _spreads(placed, required=False)
         if (here := _domain(judged.node, spread)) is not None
     }
-    labelled = Labelled(scene)
+    labelled = PodsByLabel(scene)
     counted = {spread: _counts(scene, labelled, spread) for spread, _ in asking}
     lost = 0
     for spread, here in asking:
@@ -125,7 +125,9 @@ def _domain(node: Node, spread: _Spread) -> str | None:
     return node.topology_domain(constraint.topology)
 
 
-def _counts(scene: Scene, labelled: Labelled, spread: _Spread) -> Mapping[str, int]:
+def _counts(
+    scene: InstanceWithPlacement, labelled: PodsByLabel, spread: _Spread
+) -> Mapping[str, int]:
     """Return domain -> how many of its pods the constraint counts, those that have none too."""
     constraint = spread.constraint
     looks = constraint.topology, constraint.by_taints, *spread[2:]

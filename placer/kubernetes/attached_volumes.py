@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from placer.kubernetes.objects import Objects
-from placer_models.kubernetes.object_fields import title_of
+from placer_models.kubernetes.object_fields import object_title
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.storage import CLASS_KIND
 from placer_models.kubernetes.volume import CLAIM_KIND, VOLUME_KIND, VolumeClaimPart
@@ -106,11 +106,11 @@ class AttachedVolumes:
         for one in part.volumes.claims if doubts.why else ():
             key = part.identity.namespace, one.claim
             claim = objects.volume_claims.get(key)
-            titles = [title_of(CLAIM_KIND, *key)]
+            titles = [object_title(CLAIM_KIND, *key)]
             if claim is not None:
-                titles = [title_of(VOLUME_KIND, "", claim.volume)]
+                titles = [object_title(VOLUME_KIND, "", claim.volume)]
                 if claim.volume not in objects.volumes:
-                    titles.append(title_of(CLASS_KIND, "", claim.storage_class))
+                    titles.append(object_title(CLASS_KIND, "", claim.storage_class))
             if any(map(doubts.of, titles)):
                 return True
         return False

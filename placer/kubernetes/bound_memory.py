@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from placer.kubernetes.bound_pod import BoundPod
+from placer.kubernetes.bound_pod import KubeRunningPod
 from placer_models.annotations.resource_status import NumaShare
 from placer_models.bound import is_bound_by_policy, numa_nodes_of
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.instance.guessed_memory import (
     MEMORY,
-    GuessedPod,
     Holdings,
+    PodWithUnlocatedMemory,
     guessed_places,
-    numa_node_beside,
+    numa_node_with_pool_room,
 )
 from placer_models.instance.guessed_room import Resource
 from placer_models.instance.running_defaults import numa_nodes_near, pool_of
@@ -35,7 +35,7 @@ class LaidMemory:
 
 
 def laid_memory(
-    read: Sequence[BoundPod], node: Node, owned: Mapping[QosClass, CpuSet]
+    read: Sequence[KubeRunningPod], node: Node, owned: Mapping[QosClass, CpuSet]
 ) -> list[LaidMemory]:
     """Return what each of the pods of a node holds.
 
@@ -72,25 +72,25 @@ def laid_memory(
     return found
 
 
-def homes_said(one: BoundPod, node: Node) -> tuple[NumaShare, ...]:
+def bound_pool_numa_nodes(one: KubeRunningPod, node: Node) -> tuple[NumaShare, ...]:
     """Return the NUMA nodes to whose pool a pod says that it is bound; none if nothing binds it."""
     spec = one.asked.spec
     may_be = is_bound_by_policy(spec, node) or spec.constrained_burst
     return one.part.status.homes if one.part.status and may_be else ()
 
 
-def numa_node_for(
-    milli: int, beside: Sequence[BoundPod], node: Node, owned: Mapping[QosClass, CpuSet]
+def numa_node_to_bind_to(
+    milli: int, beside: Sequence[KubeRunningPod], node: Node, owned: Mapping[QosClass, CpuSet]
 ) -> int | None:
     """Return the NUMA node to whose shared pool an LS request had better be bound, if there is one.
 
     That is the first that can hold it beside the pods of the node, or else by itself.
     """
     runners = _runners(beside, node, owned, [{} for _ in beside])
-    return numa_node_beside(milli, node, owned, runners)
+    return numa_node_with_pool_room(milli, node, owned, runners)
 
 
-def _room(read: Sequence[BoundPod], node: Node) -> dict[Resource, dict[int, int]]:
+def _room(read: Sequence[KubeRunningPod], node: Node) -> dict[Resource, dict[int, int]]:
     """Return what NUMA nodes have of memory, and of each size of hugepages."""
     pages = node.pages_in()
     sizes = {size for _, size in pages}
@@ -101,7 +101,7 @@ def _room(read: Sequence[BoundPod], node: Node) -> dict[Resource, dict[int, int]
     return room
 
 
-def _said(one: BoundPod, room: Mapping[Resource, Mapping[int, int]]) -> Holdings:
+def _said(one: KubeRunningPod, room: Mapping[Resource, Mapping[int, int]]) -> Holdings:
     """Return what a pod says of its memory, and of its pages, as far as it says all of it."""
     requests = one.asked.spec.requests
     said: Holdings = {}
@@ -122,8 +122,11 @@ def _said(one: BoundPod, room: Mapping[Resource, Mapping[int, int]]) -> Holdings
 
 
 def _runners(
-    read: Sequence[BoundPod], node: Node, owned: Mapping[QosClass, CpuSet], said: Sequence[Holdings]
-) -> list[GuessedPod]:
+    read: Sequence[KubeRunningPod],
+    node: Node,
+    owned: Mapping[QosClass, CpuSet],
+    said: Sequence[Holdings],
+) -> list[PodWithUnlocatedMemory]:
     """Return what is known of where pods are, and what is not."""
     topology = node.machine.topology
     known = {numa.id for numa in topology.numa_nodes}
@@ -131,14 +134,14 @@ def _runners(
     for one, held in zip(read, said, strict=True):
         spec = one.asked.spec
         near = {n for n in numa_nodes_near(node, one.cpus, one.devices) if n is not None}
-        homes = {share.node for share in homes_said(one, node)} & known
+        homes = {share.node for share in bound_pool_numa_nodes(one, node)} & known
         near |= homes
         near |= {n for amounts in held.values() for n, amount in amounts.items() if amount}
         if not homes and is_bound_by_policy(spec, node):
             # It runs on all of its pool, whatever the policy wants.
             homes = set(numa_nodes_of(pool_of(spec.qos, node, owned), topology))
         found.append(
-            GuessedPod(
+            PodWithUnlocatedMemory(
                 (one.part.identity.namespace, one.part.identity.name),
                 spec,
                 frozenset(near),

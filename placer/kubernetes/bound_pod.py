@@ -5,23 +5,23 @@ from dataclasses import dataclass, field, replace
 
 from placer.kubernetes.held_claims import HeldClaims
 from placer.kubernetes.held_devices import HeldDevices, held_devices, minors_by_device_status
-from placer.kubernetes.summary import Summary
+from placer.kubernetes.summary import DumpSummary
 from placer_models.annotations.names import RESOURCE_STATUS
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import DeviceKey
-from placer_models.files.errors import named_cpus
-from placer_models.files.tree import field_name
+from placer_models.files.errors import cpus_with_noun
+from placer_models.files.tree import field_path_text
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.claimed import ClaimedResources, spec_with_claims
 from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.illegal_pod import asked_by_illegal, device_types_asked
-from placer_models.kubernetes.join import JoinedNode
+from placer_models.kubernetes.join import NodeFromObjects
 from placer_models.kubernetes.object_fields import IllegalPodObjectError, ObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import RequestContext
-from placer_models.kubernetes.pod_spec import AskedPod, asked_by, may_own_cpus
-from placer_models.kubernetes.topology import TopologyPart
+from placer_models.kubernetes.pod_spec import ReadPodSpec, asked_by, may_own_cpus
+from placer_models.kubernetes.topology import NodeResourceTopologyPart
 from placer_models.placement import DeviceGrant
 from placer_models.pod import PodSpec
 from placer_models.policy import BindPolicy, QosClass, Strength
@@ -31,7 +31,7 @@ _STATUS = ("metadata", "annotations", RESOURCE_STATUS)
 
 
 @dataclass(slots=True)
-class BoundPod:
+class KubeRunningPod:
     """One bound pod, as far as it is read.
 
     Attributes:
@@ -40,7 +40,7 @@ class BoundPod:
     """
 
     part: KubePod
-    asked: AskedPod
+    asked: ReadPodSpec
     cpus: CpuSet
     devices: tuple[DeviceGrant, ...]
     illegal: str = ""
@@ -68,12 +68,12 @@ class BoundPodReader:
 
     """
 
-    joined: JoinedNode
-    topology: TopologyPart | None
+    joined: NodeFromObjects
+    topology: NodeResourceTopologyPart | None
     devices: DeviceObjectPart | None
     claims: HeldClaims
     reading: RequestContext
-    summary: Summary
+    summary: DumpSummary
     unknown: set[str] = field(default_factory=set)
     unasked: set[DeviceKey] = field(default_factory=set)
     checkpoint: set[DeviceKey] = field(default_factory=set)
@@ -86,7 +86,7 @@ class BoundPodReader:
     def __post_init__(self) -> None:
         self.taken = list(self.joined.taken)
 
-    def read(self, part: KubePod) -> BoundPod:
+    def read(self, part: KubePod) -> KubeRunningPod:
         """Return a pod with its CPUs and devices; of an illegal one, as far as they are named.
 
         Raises:
@@ -97,7 +97,7 @@ class BoundPodReader:
             cpus = self._cpus(part)
             asked = self._asked(part, cpus)
         except IllegalPodObjectError as error:
-            return self._illegal(part, f"{field_name(error.path)}: {error.message}")
+            return self._illegal(part, f"{field_path_text(error.path)}: {error.message}")
         if part.claims and self.claims.cpus.of_pod(part) is None:
             # CPUs that nobody names count, too, beyond those that its containers ask for.
             more_milli = self.claims.cpus.milli_of_pod(part) - asked.spec.requests.cpu_milli
@@ -113,9 +113,9 @@ class BoundPodReader:
             claimed = self._claimed(part, grants)
             asked = spec_with_claims(asked, ClaimedResources(Counter(one.type for one in claimed)))
             grants = tuple(sorted((*grants, *claimed), key=lambda one: (one.type, one.minor)))
-        return BoundPod(part, asked, cpus, grants)
+        return KubeRunningPod(part, asked, cpus, grants)
 
-    def _illegal(self, part: KubePod, what: str) -> BoundPod:
+    def _illegal(self, part: KubePod, what: str) -> KubeRunningPod:
         """Return a pod that asks for what no pod may ask for, with what it holds all the same.
 
         CPUs and devices count as far as somebody names them; if nobody does, no more of the kind
@@ -140,7 +140,7 @@ class BoundPodReader:
         else:
             self._hide_cpus(part)
             asked = replace(asked, spec=_shared(asked.spec))
-        return BoundPod(part, asked, cpus, self._named_devices(part, asked.spec), what)
+        return KubeRunningPod(part, asked, cpus, self._named_devices(part, asked.spec), what)
 
     def _named_devices(self, part: KubePod, spec: PodSpec) -> tuple[DeviceGrant, ...]:
         """Return the devices that an illegal pod is said to hold, and close what it may hold."""
@@ -178,7 +178,7 @@ class BoundPodReader:
         milli = asked_by(part, self.reading, owns_cpus=True).spec.requests.cpu_milli
         return claimed if milli == 1000 * len(claimed) else cpus
 
-    def _asked(self, part: KubePod, cpus: CpuSet) -> AskedPod:
+    def _asked(self, part: KubePod, cpus: CpuSet) -> ReadPodSpec:
         """Return what a pod asks for; it shares CPUs if none are named as its own."""
         owns = bool(cpus) or (self.joined.kubelet_is_static and may_own_cpus(part))
         asked = asked_by(part, self.reading, owns_cpus=owns)
@@ -238,7 +238,7 @@ class BoundPodReader:
         return claimed
 
 
-def _cpus_of(part: KubePod, topology: TopologyPart | None) -> CpuSet:
+def _cpus_of(part: KubePod, topology: NodeResourceTopologyPart | None) -> CpuSet:
     """Return the CPUs that a pod owns, as far as they are named."""
     if part.status is not None and part.status.cpuset:
         return part.status.cpuset
@@ -278,7 +278,7 @@ def _own(part: KubePod, want: int, cpus: CpuSet, node: Node, owners: dict[int, s
         raise ObjectError(
             title,
             _STATUS,
-            f"{named_cpus(unknown)}: Node {node.name} has "
+            f"{cpus_with_noun(unknown)}: Node {node.name} has "
             f"{format_cpu_list(node.machine.topology.cpu)}",
         )
     if len(cpus) != want:
@@ -291,7 +291,8 @@ def _own(part: KubePod, want: int, cpus: CpuSet, node: Node, owners: dict[int, s
         raise ObjectError(
             title,
             _STATUS,
-            f"{named_cpus(twice)} of Node {node.name} belongs to {owners[min(twice)]} already; a "
+            f"{cpus_with_noun(twice)} of Node {node.name} belongs to {owners[min(twice)]} "
+            "already; a "
             "CPU has one owner",
         )
     owners.update(dict.fromkeys(cpus, title))

@@ -3,24 +3,29 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from placer.kubernetes.bound_memory import LaidMemory, homes_said, laid_memory, numa_node_for
-from placer.kubernetes.bound_pod import BoundPod, BoundPodReader
+from placer.kubernetes.bound_memory import (
+    LaidMemory,
+    bound_pool_numa_nodes,
+    laid_memory,
+    numa_node_to_bind_to,
+)
+from placer.kubernetes.bound_pod import BoundPodReader, KubeRunningPod
 from placer.kubernetes.held_claims import HeldClaims
-from placer.kubernetes.salvage import unnamed_holder
-from placer.kubernetes.summary import Summary
+from placer.kubernetes.salvage import without_allocation_records
+from placer.kubernetes.summary import DumpSummary
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.annotations.resource_status import NumaShare
 from placer_models.bound import is_bound_by_policy, pool_on_numa_nodes
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import DeviceKey
-from placer_models.instance.running_defaults import containers_of, pool_of
+from placer_models.instance.running_defaults import default_cpus_by_container, pool_of
 from placer_models.kubernetes.device import DeviceObjectPart
-from placer_models.kubernetes.join import JoinedNode
+from placer_models.kubernetes.join import NodeFromObjects
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import RequestContext
-from placer_models.kubernetes.topology import TopologyPart
+from placer_models.kubernetes.topology import NodeResourceTopologyPart
 from placer_models.placement import PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -28,7 +33,7 @@ from placer_models.taints import Toleration, TolerationOperator
 
 
 @dataclass(slots=True)
-class BoundPods:
+class KubeRunningPods:
     """The pods of one node.
 
     Attributes:
@@ -52,17 +57,17 @@ class BoundPods:
     pinned: CpuSet
 
 
-def bound_pods(
-    joined: JoinedNode,
-    topology: TopologyPart | None,
+def pods_bound_to_node(
+    joined: NodeFromObjects,
+    topology: NodeResourceTopologyPart | None,
     devices: DeviceObjectPart | None,
     pods: Iterable[KubePod],
     claims: HeldClaims,
     reading: RequestContext,
     specs: dict[PodSpec, PodSpec],
-    summary: Summary,
+    summary: DumpSummary,
     fault: Callable[[ObjectError], None],
-) -> BoundPods:
+) -> KubeRunningPods:
     """Return the pods of a node with what they hold.
 
     What a pod was given is in its annotations, or else in what its node's agent says of it. A
@@ -71,18 +76,18 @@ def bound_pods(
     """
     reader = BoundPodReader(joined, topology, devices, claims, reading, summary)
     # What a faulty pod holds is unknown; nothing comes to its node.
-    nobody = BoundPodReader(joined, None, None, claims, reading, Summary())
-    read: list[BoundPod] = []
+    nobody = BoundPodReader(joined, None, None, claims, reading, DumpSummary())
+    read: list[KubeRunningPod] = []
     for part in pods:
         try:
             one = reader.read(part)
         except ObjectError as error:
             fault(error)
-            one = nobody.read(unnamed_holder(part))
+            one = nobody.read(without_allocation_records(part))
         one.asked = replace(one.asked, spec=specs.setdefault(one.asked.spec, one.asked.spec))
         read.append(one)
     pinned: CpuSet = frozenset().union(*(one.cpus for one in read if _is_pinned(one.part)))
-    found = BoundPods(
+    found = KubeRunningPods(
         [],
         reader.unknown,
         reader.unasked,
@@ -136,13 +141,13 @@ def _is_pinned(part: KubePod) -> bool:
 
 
 def _placement(
-    one: BoundPod, node: Node, owned: Mapping[QosClass, CpuSet], held: LaidMemory
+    one: KubeRunningPod, node: Node, owned: Mapping[QosClass, CpuSet], held: LaidMemory
 ) -> PodPlacement:
     spec, topology = one.asked.spec, node.machine.topology
     cpuset, cpu_milli = one.cpus, None
     if not spec.qos.owns_cpus:
         cpuset = pool_of(spec.qos, node, owned)
-        if homes := homes_said(one, node):
+        if homes := bound_pool_numa_nodes(one, node):
             cpuset = pool_on_numa_nodes(cpuset, [share.node for share in homes], topology)
             cpu_milli = _counted(homes, spec.requests.cpu_milli)
     return PodPlacement(
@@ -151,7 +156,7 @@ def _placement(
         gang=None,
         node=node.name,
         cpuset=cpuset,
-        containers=containers_of(spec, cpuset, topology),
+        containers=default_cpus_by_container(spec, cpuset, topology),
         memory_bytes=held.memory_bytes,
         hugepages=held.hugepages,
         devices=one.devices,
@@ -172,7 +177,7 @@ def _counted(homes: tuple[NumaShare, ...], want: int) -> tuple[tuple[int, int], 
 
 
 def _system(
-    node: Node, milli: int, owned: Mapping[QosClass, CpuSet], beside: Sequence[BoundPod]
+    node: Node, milli: int, owned: Mapping[QosClass, CpuSet], beside: Sequence[KubeRunningPod]
 ) -> RunningPod:
     """Return a pod that stands for CPUs which the system keeps beyond those that it names.
 
@@ -184,7 +189,9 @@ def _system(
     spec = PodSpec((container,), tolerations=(everything,))
     cpuset = pool_of(QosClass.LS, node, owned)
     cpu_milli = None
-    numa = numa_node_for(milli, beside, node, owned) if is_bound_by_policy(spec, node) else None
+    numa = (
+        numa_node_to_bind_to(milli, beside, node, owned) if is_bound_by_policy(spec, node) else None
+    )
     if numa is not None:
         cpuset = pool_on_numa_nodes(cpuset, (numa,), node.machine.topology)
         cpu_milli = ((numa, milli),)
@@ -194,7 +201,7 @@ def _system(
         gang=None,
         node=node.name,
         cpuset=cpuset,
-        containers=containers_of(spec, cpuset, node.machine.topology),
+        containers=default_cpus_by_container(spec, cpuset, node.machine.topology),
         cpu_milli=cpu_milli,
     )
     guessed = numa is not None and len(node.machine.topology.numa_nodes) > 1

@@ -6,7 +6,7 @@ from placer.kubernetes.pod_claims import PodClaims, ResolvedRequest
 from placer_models.kubernetes.listed_devices import (
     CPU_CAPACITY,
     SEVERAL_CPUS,
-    is_whole_machine,
+    is_all_cpus_device,
 )
 from placer_models.kubernetes.resource_claim import ClaimPart, ClaimRequest
 
@@ -85,7 +85,7 @@ def _cpus_asked(request: ClaimRequest, match: DeviceMatch) -> tuple[int, str]:
     sizes_milli = {asked_milli} if asked_milli else set()
     if not asked_milli:
         devices = [one.listed for devices in match.nodes.values() for one in devices]
-        if request.count is not None and all(map(is_whole_machine, devices)):
+        if request.count is not None and all(map(is_all_cpus_device, devices)):
             return count, ""
         sizes_milli = {one.capacity_milli[CPU_CAPACITY] for one in devices}
     if count != 1:

@@ -32,7 +32,7 @@ class ClaimTurn:
         return groups[self.picks[place] if place < len(self.picks) else 0]
 
 
-def each_turn(look: Callable[[ClaimTurn], T]) -> Iterator[T]:
+def try_claim_combinations(look: Callable[[ClaimTurn], T]) -> Iterator[T]:
     """Yield what is found with each combination, the best first, up to `MOST_TURNS`."""
     turn = ClaimTurn()
     for _ in range(MOST_TURNS):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from placer.kubernetes.alternatives import ClaimAlternatives
 from placer.kubernetes.claim_requests import resolved_request
-from placer.kubernetes.claim_turns import ClaimTurn, each_turn
+from placer.kubernetes.claim_turns import ClaimTurn, try_claim_combinations
 from placer.kubernetes.device_matches import DeviceMatch, DeviceMatches
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.objects import Objects
@@ -16,26 +16,30 @@ from placer.kubernetes.pod_claims import (
     Label,
     PodClaims,
     ResolvedRequest,
-    with_common_attributes,
+    require_common_attributes,
 )
-from placer.kubernetes.shared_claims import beside_sharers, held_claim, in_order_of_claims
-from placer.kubernetes.summary import Summary
+from placer.kubernetes.shared_claims import (
+    claim_holder_label,
+    claim_sharers_first,
+    with_affinity_to_claim_sharers,
+)
+from placer.kubernetes.summary import DumpSummary
 from placer_models.cluster import Machine
 from placer_models.device import GPU, DeviceKey
 from placer_models.device_request import WHOLE_GPUS
-from placer_models.kubernetes.chosen_devices import mark_of, with_marked_devices
+from placer_models.kubernetes.chosen_devices import device_set_digest, with_marked_devices
 from placer_models.kubernetes.claimed import spec_with_claims
-from placer_models.kubernetes.cpu_config import configs_for
+from placer_models.kubernetes.cpu_config import cpu_configs_for_request
 from placer_models.kubernetes.listed_devices import (
     CPU_DRIVER,
     CPU_TYPES,
     SEVERAL_CPUS,
 )
-from placer_models.kubernetes.object_fields import title_of
+from placer_models.kubernetes.object_fields import object_title
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_claims import PodClaim
 from placer_models.kubernetes.pod_containers import RequestContext
-from placer_models.kubernetes.pod_spec import AskedPod, asked_by
+from placer_models.kubernetes.pod_spec import ReadPodSpec, asked_by
 from placer_models.kubernetes.resource_claim import (
     KIND,
     MOST_CONSUMERS,
@@ -64,14 +68,14 @@ _ONE_NUMA_NODE = (None, AlignmentPolicy.NONE, AlignmentPolicy.SINGLE_NUMA_NODE)
 """Policies of a pod that go with claims on CPUs of one NUMA node."""
 
 
-class WaitingClaims:
+class WaitingPodClaims:
     """The claims of a cluster's waiting pods."""
 
     def __init__(
         self,
         objects: Objects,
         pools: DevicePools,
-        summary: Summary,
+        summary: DumpSummary,
         holders: Mapping[NamespacedName, NamespacedName] | None = None,
     ) -> None:
         """Start with the pods that hold claims for others, where they are known already."""
@@ -96,7 +100,9 @@ class WaitingClaims:
             if one.claim
         )
 
-    def with_claims(self, part: KubePod, asked: AskedPod, reading: RequestContext) -> AskedPod:
+    def with_claims(
+        self, part: KubePod, asked: ReadPodSpec, reading: RequestContext
+    ) -> ReadPodSpec:
         """Return what a waiting pod asks for, its claims included.
 
         Where nodes serve it with different devices, it has a variant for each of them.
@@ -137,8 +143,8 @@ class WaitingClaims:
         )
 
     def _with(
-        self, found: PodClaims, part: KubePod, asked: AskedPod, reading: RequestContext
-    ) -> AskedPod:
+        self, found: PodClaims, part: KubePod, asked: ReadPodSpec, reading: RequestContext
+    ) -> ReadPodSpec:
         """Return what a pod asks for with what its claims ask for."""
         own = {request.type for request in asked.spec.requests.devices}
         lacks = []
@@ -165,14 +171,14 @@ class WaitingClaims:
             missing=tuple(dict.fromkeys(found.missing)),
             waits=(*asked.waits, *dict.fromkeys(found.waits)),
         )
-        return replace(asked, spec=beside_sharers(asked.spec, found))
+        return replace(asked, spec=with_affinity_to_claim_sharers(asked.spec, found))
 
     def _ways(self, part: KubePod) -> list[PodClaims]:
         """Return what the claims of a pod ask for, each on other nodes.
 
         A pod may ask for other devices on other nodes, and for nothing else.
         """
-        tried = list(each_turn(lambda turn: self._in_turn(part, turn)))
+        tried = list(try_claim_combinations(lambda turn: self._in_turn(part, turn)))
         served = [
             found
             for found in tried
@@ -225,7 +231,7 @@ class WaitingClaims:
         for one in part.claims:
             constraints += self._ask(part, one, found, turn)
         if not (found.lacks or found.missing or found.waits):
-            with_common_attributes(constraints, found, self._numa_known, self._alike)
+            require_common_attributes(constraints, found, self._numa_known, self._alike)
         return found
 
     def _ask(
@@ -237,7 +243,7 @@ class WaitingClaims:
             found.lacks.append(f"claims by {one.source}")
             return []
         kind, name = (KIND, one.claim) if one.claim else (TEMPLATE_KIND, one.template)
-        if why := self._objects.doubts.of(title_of(kind, namespace, name)):
+        if why := self._objects.doubts.of(object_title(kind, namespace, name)):
             found.waits.append(why)
             return []
         claim = self._objects.claims.get((namespace, one.claim)) if one.claim else None
@@ -254,7 +260,7 @@ class WaitingClaims:
             None if one.claim else self._objects.claim_templates.get((namespace, one.template))
         )
         if template is None:
-            found.missing.append(title_of(kind, namespace, name))
+            found.missing.append(object_title(kind, namespace, name))
             return []
         found.assumed.append(
             "pods with a claim that is not made of its template yet: nothing is written of them"
@@ -281,12 +287,12 @@ class WaitingClaims:
         if len(claim.reserved_for) + users > MOST_CONSUMERS:
             found.lacks.append(f"{title}, which more than {MOST_CONSUMERS} pods share")
         if holds:
-            found.holds.append(held_claim(claim.identity.name))
+            found.holds.append(claim_holder_label(claim.identity.name))
             return constraints
         found.lacks += asked.lacks
         found.missing += asked.missing
         found.keep(self._objects.nodes if asked.nodes is None else asked.nodes)
-        found.follows.append(held_claim(claim.identity.name))
+        found.follows.append(claim_holder_label(claim.identity.name))
         found.assumed.append(
             f"pods that share {title}, whose devices {'/'.join(first)} holds: they come to its node"
         )
@@ -300,7 +306,7 @@ class WaitingClaims:
             self._spec(claim.identity.title, claim.spec, claim, one, found, turn)
             return found
 
-        first, *others = each_turn(asked)
+        first, *others = try_claim_combinations(asked)
         served = [found.nodes for found in others if found.nodes and not found.lacks]
         if first.nodes is not None:
             first.nodes = first.nodes.union(*served)
@@ -308,7 +314,7 @@ class WaitingClaims:
 
     def in_turn(self, waiting: Sequence[KubePod]) -> list[KubePod]:
         """Return the pods in the order in which they may hold claims for others."""
-        return in_order_of_claims(waiting, self._users)
+        return claim_sharers_first(waiting, self._users)
 
     def passes(self, part: KubePod) -> None:
         """Let other pods hold the devices of a pod that is not asked about."""
@@ -368,7 +374,7 @@ class WaitingClaims:
         """Return whether the class or the claim configures the CPUs, so that Placer may not."""
         configs = list(self._objects.device_classes[one.request.device_class].configs)
         configs += [{**config, "requests": list(names)} for names, config in spec.configs]
-        return bool(configs_for(configs, one.request.name))
+        return bool(cpu_configs_for_request(configs, one.request.name))
 
     def _first(
         self,
@@ -419,7 +425,7 @@ class WaitingClaims:
         """Return the mark of the devices that match; empty where all of their nodes' type do."""
         if not match.chosen:
             return ""
-        mark = mark_of(one.key for devices in match.nodes.values() for one in devices)
+        mark = device_set_digest(one.key for devices in match.nodes.values() for one in devices)
         self._marks[mark] = {
             name: frozenset((one.device.type, one.device.minor) for one in devices)
             for name, devices in match.nodes.items()

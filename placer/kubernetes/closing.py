@@ -9,7 +9,7 @@ from placer_models.kubernetes.resource_slice import ResourceSlicePart
 from placer_models.placement import NamespacedName
 
 
-def closed_by_slice(objects: Objects, error: ObjectError) -> None:
+def close_nodes_of_bad_slice(objects: Objects, error: ObjectError) -> None:
     """Close the nodes of a pool, as one of its ResourceSlices contradicts another."""
     objects.bear(error)
     for one in list(objects.slices.values()):
@@ -18,7 +18,7 @@ def closed_by_slice(objects: Objects, error: ObjectError) -> None:
             objects.closed |= _nodes_of(objects, _of_pool(objects, pool))
 
 
-def closed_by_claim(objects: Objects, error: ObjectError) -> None:
+def close_nodes_of_bad_claim(objects: Objects, error: ObjectError) -> None:
     """Close the nodes where a ResourceClaim may hold what it was given."""
     objects.bear(error)
     for claim in objects.claims.values():
@@ -27,7 +27,7 @@ def closed_by_claim(objects: Objects, error: ObjectError) -> None:
             objects.doubts.claims.append(claim.identity.key)
 
 
-def close_doubted(objects: Objects) -> None:
+def close_doubted_nodes(objects: Objects) -> None:
     """Close all nodes that what cannot be read may concern."""
     doubts = objects.doubts
     for one in doubts.slices:

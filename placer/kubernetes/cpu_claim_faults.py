@@ -5,8 +5,12 @@ from dataclasses import dataclass, field
 
 from placer.kubernetes.device_pools import DevicePools
 from placer_models.cpuset import format_cpu_list
-from placer_models.files.errors import named_cpus
-from placer_models.kubernetes.cpu_config import CPUSET, configs_for, cpus_of_config
+from placer_models.files.errors import cpus_with_noun
+from placer_models.kubernetes.cpu_config import (
+    CPUSET,
+    cpu_configs_for_request,
+    cpus_of_claim_config,
+)
 from placer_models.kubernetes.listed_devices import CPU_CAPACITY
 from placer_models.kubernetes.object_fields import Object, ObjectError
 from placer_models.kubernetes.resource_claim import AllocatedDevice, ClaimPart
@@ -37,7 +41,7 @@ class CpuClaimFaults:
         for i, one in enumerate(claim.allocation.devices):
             if one.key not in self.pools.several_cpus:
                 continue
-            configs = configs_for(claim.allocation.configs, one.request)
+            configs = cpu_configs_for_request(claim.allocation.configs, one.request)
             try:
                 if configs and one.request in first:
                     raise ObjectError(
@@ -88,7 +92,7 @@ class CpuClaimFaults:
             message = f"got 'FromClass'; the driver takes CPUs of FromClaim alone; {_MEND}"
             raise ObjectError(title, (*at, "source"), message)
         try:
-            cpus = cpus_of_config(config)
+            cpus = cpus_of_claim_config(config)
         except ValueError as error:
             raise ObjectError(title, (*at, *CPUSET), f"{error}; {_MEND}") from None
         milli = one.capacity_milli[CPU_CAPACITY]
@@ -103,14 +107,14 @@ class CpuClaimFaults:
             raise ObjectError(
                 title,
                 (*at, *CPUSET),
-                f"{named_cpus(beyond)}: {one.device} of Node {device.node} has "
+                f"{cpus_with_noun(beyond)}: {one.device} of Node {device.node} has "
                 f"{format_cpu_list(device.cpus)}; {_MEND}",
             )
         if twice := {cpu for cpu in cpus if (device.node, cpu) in self.owners}:
             raise ObjectError(
                 title,
                 (*at, *CPUSET),
-                f"{named_cpus(twice)} of Node {device.node} belongs to "
+                f"{cpus_with_noun(twice)} of Node {device.node} belongs to "
                 f"{self.owners[device.node, min(twice)]} already; a CPU has one owner: delete "
                 "one of the allocations",
             )

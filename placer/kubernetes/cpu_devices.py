@@ -14,14 +14,14 @@ from placer_models.kubernetes.listed_devices import (
     CPU_IDS,
     CPU_MACHINE,
     CPU_NUMA,
-    is_whole_machine,
+    is_all_cpus_device,
 )
 from placer_models.kubernetes.resource_slice import MULTIPLE
-from placer_models.kubernetes.topology import TopologyPart
+from placer_models.kubernetes.topology import NodeResourceTopologyPart
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceOfSeveralCpus:
+class CpuGroupDevice:
     """A device of several CPUs.
 
     Attributes:
@@ -42,9 +42,12 @@ class DeviceOfSeveralCpus:
     why: str = ""
 
 
-def several_cpus(
-    node: str, devices: Sequence[ListedDevice], topology: TopologyPart | None, reserved: CpuSet
-) -> list[DeviceOfSeveralCpus]:
+def devices_of_several_cpus(
+    node: str,
+    devices: Sequence[ListedDevice],
+    topology: NodeResourceTopologyPart | None,
+    reserved: CpuSet,
+) -> list[CpuGroupDevice]:
     """Return the devices of several CPUs of one node.
 
     A device stands for the whole node or one NUMA node, which may be a socket, too. Placer cannot
@@ -69,12 +72,12 @@ def several_cpus(
 
 def _one(
     node: str, listed: ListedDevice, known: Sequence[ReportedCpu], reserved: CpuSet
-) -> DeviceOfSeveralCpus:
+) -> CpuGroupDevice:
     here = _here(listed, known)
     text = listed.text(CPU_IDS)
     cpus = frozenset(cpu.id for cpu in here) - reserved
     said = _parsed(text) if text else cpus
-    found = DeviceOfSeveralCpus(node, listed.capacity_milli[CPU_CAPACITY])
+    found = CpuGroupDevice(node, listed.capacity_milli[CPU_CAPACITY])
     if not said or not said <= cpus or 1000 * len(said) != found.capacity_milli:
         return replace(found, why="of CPUs that are not those known by id which pods may have")
     found = replace(found, cpus=said, says_ids=bool(text))
@@ -84,7 +87,7 @@ def _one(
     if listed.taints:
         return replace(found, why=f"with the taint {', '.join(listed.taints)}")
     numa = here[0].numa_node
-    if not is_whole_machine(listed) and here == [cpu for cpu in known if cpu.numa_node == numa]:
+    if not is_all_cpus_device(listed) and here == [cpu for cpu in known if cpu.numa_node == numa]:
         return replace(found, device=Device(CPU_GROUP, numa, numa_node=numa))
     if len(here) == len(known):
         return replace(found, device=Device(CPU_MACHINE, 0))

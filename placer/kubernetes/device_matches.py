@@ -11,7 +11,7 @@ from placer_models.kubernetes.device_selector import (
     CelSelector,
     SelectorError,
     device_meets,
-    read_selector,
+    read_cel_selector,
 )
 from placer_models.kubernetes.listed_devices import CPU_TYPES
 from placer_models.kubernetes.resource_claim import ClaimRequest
@@ -104,7 +104,7 @@ class DeviceMatches:
         selectors: list[CelSelector] = []
         for expression in (*known.selectors, *request.selectors):
             try:
-                selectors.append(read_selector(expression))
+                selectors.append(read_cel_selector(expression))
             except SelectorError as error:
                 return DeviceMatch(lacks=f"the selector {' '.join(expression.split())} ({error})")
         nodes: dict[str, tuple[PoolDevice, ...]] = {}

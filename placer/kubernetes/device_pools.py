@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from placer.kubernetes.cpu_devices import DeviceOfSeveralCpus, several_cpus
+from placer.kubernetes.cpu_devices import CpuGroupDevice, devices_of_several_cpus
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.summary import Summary
+from placer.kubernetes.summary import DumpSummary
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
 from placer_models.kubernetes.device import DeviceObjectPart
@@ -16,18 +16,18 @@ from placer_models.kubernetes.listed_devices import (
     CPU_GROUP,
     CPU_IDS,
     CPU_TYPES,
+    assign_minors,
     completed_device,
-    device_of,
-    has_several_cpus,
+    cpu_of_listed_device,
+    device_from_slice,
+    is_multi_cpu_device,
     is_same,
-    minors_of,
-    reported_cpu,
     type_of,
 )
 from placer_models.kubernetes.node_access import NodeAccess
 from placer_models.kubernetes.object_fields import ObjectError, ObjectIdentity
 from placer_models.kubernetes.resource_slice import MULTIPLE, ResourceSlicePart
-from placer_models.kubernetes.topology import TopologyPart
+from placer_models.kubernetes.topology import NodeResourceTopologyPart
 
 _PoolKey = tuple[str, str, str]
 """Driver, pool, name of a device."""
@@ -66,7 +66,7 @@ class DevicePools:
     by_key: dict[_PoolKey, PoolDevice] = field(default_factory=dict)
     apart: dict[_PoolKey, tuple[ListedDevice, str]] = field(default_factory=dict)
     cpus: dict[str, list[Listed]] = field(default_factory=dict)
-    several_cpus: dict[_PoolKey, DeviceOfSeveralCpus] = field(default_factory=dict)
+    several_cpus: dict[_PoolKey, CpuGroupDevice] = field(default_factory=dict)
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     notes: dict[str, dict[str, None]] = field(default_factory=dict)
 
@@ -106,7 +106,7 @@ class DevicePools:
             found._settle_cpus(name, cpus, objects)
         return found
 
-    def tell(self, summary: Summary) -> None:
+    def tell(self, summary: DumpSummary) -> None:
         """Add what is ignored to the summary."""
         for what, names in self.notes.items():
             for name in names:
@@ -130,14 +130,16 @@ class DevicePools:
                 found |= {one.device.minor} if one.device.healthy else set()
         return frozenset(found) if offers else None
 
-    def topology(self, node: str) -> TopologyPart | None:
+    def topology(self, node: str) -> NodeResourceTopologyPart | None:
         """Return a node's topology if a driver lists all of its CPUs one by one, or else None."""
         devices = self.cpus.get(node, [])
-        cpus = [reported_cpu(listed) for _, listed, _ in devices]
+        cpus = [cpu_of_listed_device(listed) for _, listed, _ in devices]
         known = tuple(sorted((cpu for cpu in cpus if cpu is not None), key=lambda cpu: cpu.id))
         if not known or len(known) != len(cpus):
             return None
-        return TopologyPart(ObjectIdentity("ResourceSlice", "", devices[0][2].split()[-1]), known)
+        return NodeResourceTopologyPart(
+            ObjectIdentity("ResourceSlice", "", devices[0][2].split()[-1]), known
+        )
 
     def keys(self) -> set[_PoolKey]:
         """Return the keys of all devices that any ResourceSlice lists."""
@@ -182,17 +184,17 @@ class DevicePools:
                     else:
                         self._put(node, one, completed_device(same, one[1]))
                 continue
-            for one, minor in zip(listed, minors_of([one[1] for one in listed]), strict=True):
-                self._put(node, one, device_of(one[1], minor))
+            for one, minor in zip(listed, assign_minors([one[1] for one in listed]), strict=True):
+                self._put(node, one, device_from_slice(one[1], minor))
 
     def _settle_cpus(self, node: str, cpus: list[Listed], objects: Objects) -> None:
         """Take CPUs one by one, or by number where their ids are known."""
         several: list[Listed] = []
         for one in cpus:
             _, listed, _ = one
-            cpu = reported_cpu(listed)
+            cpu = cpu_of_listed_device(listed)
             more = [what for what in listed.lacks if what != MULTIPLE]
-            if has_several_cpus(listed):
+            if is_multi_cpu_device(listed):
                 several.append(one)
             elif more:
                 self._pass_over(one, f"of which each {more[0]}")
@@ -204,7 +206,9 @@ class DevicePools:
         topology = objects.topologies.get(node)
         reserved = objects.nodes[node].reserved_cpus
         reserved |= topology.policy.reserved if topology and topology.policy else frozenset()
-        found = several_cpus(node, [listed for _, listed, _ in several], topology, reserved)
+        found = devices_of_several_cpus(
+            node, [listed for _, listed, _ in several], topology, reserved
+        )
         for one, known in zip(several, found, strict=True):
             self.several_cpus[one[0]] = known
             if known.device is None:

@@ -6,42 +6,49 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from placer.kubernetes.bound_pods import BoundPods, bound_pods
-from placer.kubernetes.claims import WaitingClaims
-from placer.kubernetes.closing import close_doubted, closed_by_claim, closed_by_slice
+from placer.kubernetes.bound_pods import KubeRunningPods, pods_bound_to_node
+from placer.kubernetes.claims import WaitingPodClaims
+from placer.kubernetes.closing import (
+    close_doubted_nodes,
+    close_nodes_of_bad_claim,
+    close_nodes_of_bad_slice,
+)
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.doubts import EVERY_NODE
-from placer.kubernetes.extended_resources import with_made_claims
+from placer.kubernetes.extended_resources import with_extended_resource_claims
 from placer.kubernetes.gangs import gangs_of, legal_gangs
 from placer.kubernetes.held_claims import HeldClaims
 from placer.kubernetes.machines import MachinesMet
 from placer.kubernetes.node_facts import NodeFacts
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.salvage import unnamed_holder, without_amounts
+from placer.kubernetes.salvage import as_node_offering_nothing, without_allocation_records
 from placer.kubernetes.strangers import UnlistedPods
-from placer.kubernetes.summary import Summary
-from placer.kubernetes.volumes import WaitingVolumes
-from placer.kubernetes.waiting import waiting_in, with_nominated
+from placer.kubernetes.summary import DumpSummary
+from placer.kubernetes.volumes import WaitingPodVolumes
+from placer.kubernetes.waiting import pods_to_place_and_left_out, with_nominated
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
-from placer_models.files.documents import name_of
+from placer_models.files.documents import shown_file_name
 from placer_models.files.errors import InputError
-from placer_models.kubernetes.counted_devices import labels_beyond, with_counted
+from placer_models.kubernetes.counted_devices import (
+    labels_for_devices_known_by_id,
+    with_counted_devices,
+)
 from placer_models.kubernetes.device import DeviceObjectPart
-from placer_models.kubernetes.join import JoinedNode, joined_node
+from placer_models.kubernetes.join import NodeFromObjects, joined_node
 from placer_models.kubernetes.names import HOSTNAME, REQUESTED_CPU
 from placer_models.kubernetes.namespaces import Namespaces
-from placer_models.kubernetes.object_fields import ObjectError, title_of
+from placer_models.kubernetes.object_fields import ObjectError, object_title
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import RequestContext
 from placer_models.kubernetes.pod_spec import qos_of
 from placer_models.kubernetes.pod_terms import TermContext
 from placer_models.kubernetes.stream import read_objects
-from placer_models.kubernetes.topology import TopologyPart
-from placer_models.kubernetes.who_waits import ALL, IgnoredWishes, WhoWaits
+from placer_models.kubernetes.topology import NodeResourceTopologyPart
+from placer_models.kubernetes.who_waits import ALL, IgnoredAsk, WaitingPodFilter
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, QosClass
 
@@ -80,8 +87,8 @@ def read_dump(
     paths: Sequence[Path],
     objects: Objects | None = None,
     defaults: Defaults | None = None,
-    who: WhoWaits = ALL,
-) -> tuple[Instance, Summary]:
+    who: WaitingPodFilter = ALL,
+) -> tuple[Instance, DumpSummary]:
     """Return the cluster that files of Kubernetes' objects describe together.
 
     Args:
@@ -113,13 +120,13 @@ def read_dump(
             else "holds no Node; get the nodes, too: kubectl get nodes,pods -A -o yaml, or name "
             "their file (to validate: --together)"
         )
-        objects.faults.append(InputError(name_of(paths[0]), None, "", message))
+        objects.faults.append(InputError(shown_file_name(paths[0]), None, "", message))
     return instance_of(objects, defaults, who)
 
 
 def instance_of(
-    objects: Objects, defaults: Defaults | None = None, who: WhoWaits = ALL
-) -> tuple[Instance, Summary]:
+    objects: Objects, defaults: Defaults | None = None, who: WaitingPodFilter = ALL
+) -> tuple[Instance, DumpSummary]:
     """Return the instance that the objects of a cluster describe together.
 
     Pods that wait and cannot be asked about, illegal ones among them, are left out of it
@@ -136,28 +143,28 @@ def instance_of(
     """
     if objects.cut_off:
         raise DumpError(objects.faults)  # nobody is to be blamed for what may be there
-    summary = Summary(_read(objects), objects.skipped)
+    summary = DumpSummary(_read(objects), objects.skipped)
     objects, nominated = with_nominated(objects, summary)
-    objects = with_made_claims(objects, summary)
+    objects = with_extended_resource_claims(objects, summary)
     if objects.doubts.domains:
         widened = {key: objects.doubts.widen(part) for key, part in objects.pods.items()}
         objects = replace(objects, pods=widened)
-    pools = DevicePools.of(objects, partial(closed_by_slice, objects))
+    pools = DevicePools.of(objects, partial(close_nodes_of_bad_slice, objects))
     pools.tell(summary)
     held = HeldClaims(objects, pools)
-    held.check(partial(closed_by_claim, objects))
-    close_doubted(objects)
+    held.check(partial(close_nodes_of_bad_claim, objects))
+    close_doubted_nodes(objects)
     joined = _joined(objects, pools, summary, defaults or NO_DEFAULTS)
     reading = _reading(objects, joined, defaults or NO_DEFAULTS, summary)
-    waiting, unasked = waiting_in(objects.pods.values(), who, summary)
+    waiting, unasked = pods_to_place_and_left_out(objects.pods.values(), who, summary)
     for part in waiting:
         for name, value in part.constraints.features:
             what = f"the label {name}={value} stands for the nodes that declare this feature"
             summary.assume(what, part.identity.title)
     specs: dict[PodSpec, PodSpec] = {}
-    claims = WaitingClaims(objects, pools, summary)
-    volumes = WaitingVolumes(
-        objects, waiting, summary, ignored=IgnoredWishes.VOLUMES in who.ignored
+    claims = WaitingPodClaims(objects, pools, summary)
+    volumes = WaitingPodVolumes(
+        objects, waiting, summary, ignored=IgnoredAsk.VOLUMES in who.ignored
     )
     waits = gangs_of(objects, waiting, claims, volumes, reading, specs, summary)
     bound = _bound(objects, summary)
@@ -165,7 +172,7 @@ def instance_of(
     facts: list[NodeFacts] = []
     running: list[RunningPod] = []
     for name, one in joined.items():
-        if title_of("Device", "", name) in objects.refused and not objects.bears:
+        if object_title("Device", "", name) in objects.refused and not objects.bears:
             continue  # what pods have of its devices cannot be checked against it
         pods = bound[name]
         topology = objects.topologies.get(name) or pools.topology(name)
@@ -177,7 +184,7 @@ def instance_of(
             node.offer([(REQUESTED_CPU, objects.nodes[name].allocatable.cpu_milli or 0)])
         node.label([*claims.labels(name), *volumes.labels(name)])
         node.label(reading.around.labels(dict(one.node.labels)))
-        node.label(labels_beyond(one, reading.counted))
+        node.label(labels_for_devices_known_by_id(one, reading.counted))
         node.label([EVERY_NODE] if objects.doubts.widened else [])
         node.offer(volumes.amounts(name))
         strangers.withhold(node, objects, summary)
@@ -207,25 +214,27 @@ def instance_of(
 
 def _bound_here(
     objects: Objects,
-    joined: JoinedNode,
-    topology: TopologyPart | None,
+    joined: NodeFromObjects,
+    topology: NodeResourceTopologyPart | None,
     devices: DeviceObjectPart | None,
     pods: Sequence[KubePod],
     held: HeldClaims,
     reading: RequestContext,
     specs: dict[PodSpec, PodSpec],
-    summary: Summary,
-) -> BoundPods:
+    summary: DumpSummary,
+) -> KubeRunningPods:
     """Return the pods of a node; if one of them contradicts it, the node is closed.
 
     Nobody knows what the pods of a closed node hold there, and it does not matter: nothing comes.
     """
     name = joined.node.name
     if name in objects.closed:
-        topology, devices, summary = None, None, Summary()
-        pods = [unnamed_holder(part) for part in pods]
+        topology, devices, summary = None, None, DumpSummary()
+        pods = [without_allocation_records(part) for part in pods]
     before = len(objects.faults)
-    here = bound_pods(joined, topology, devices, pods, held, reading, specs, summary, objects.bear)
+    here = pods_bound_to_node(
+        joined, topology, devices, pods, held, reading, specs, summary, objects.bear
+    )
     if objects.bears and len(objects.faults) > before:
         objects.closed.add(name)
     if name in objects.closed:
@@ -242,7 +251,7 @@ def _read(objects: Objects) -> Counter[str]:
         "NodeResourceTopology": len(objects.topologies),
         "Device": len(objects.devices),
         "PodGroup": len(objects.groups),
-        "PriorityClass": len(objects.priorities),
+        "KoordinatorPriorityClass": len(objects.priorities),
         "ResourceSlice": len(objects.slices),
         "DeviceClass": len(objects.device_classes),
         "ResourceClaim": len(objects.claims),
@@ -259,8 +268,8 @@ def _read(objects: Objects) -> Counter[str]:
 
 
 def _joined(
-    objects: Objects, pools: DevicePools, summary: Summary, defaults: Defaults
-) -> dict[str, JoinedNode]:
+    objects: Objects, pools: DevicePools, summary: DumpSummary, defaults: Defaults
+) -> dict[str, NodeFromObjects]:
     """Return the nodes; objects about other nodes are ignored."""
     joined = {}
     for name, node in objects.nodes.items():
@@ -282,7 +291,9 @@ def _joined(
             objects.borne += 1
             objects.closed.add(name)
             # What drivers list stays: waiting pods may ask for devices that no other node has.
-            one = joined_node(without_amounts(node), listed=pools.devices(name), defaults=defaults)
+            one = joined_node(
+                as_node_offering_nothing(node), listed=pools.devices(name), defaults=defaults
+            )
         joined[name] = one
         for what in one.assumed:
             summary.assume(f"nodes {what}", name)
@@ -294,11 +305,14 @@ def _joined(
             if name not in objects.nodes:
                 summary.assume(f"{kind} of no Node in the dump, passed over", name)
     types = {device.type for one in joined.values() for device in one.node.machine.devices}
-    return {name: with_counted(one, types) for name, one in joined.items()}
+    return {name: with_counted_devices(one, types) for name, one in joined.items()}
 
 
 def _reading(
-    objects: Objects, joined: Mapping[str, JoinedNode], defaults: Defaults, summary: Summary
+    objects: Objects,
+    joined: Mapping[str, NodeFromObjects],
+    defaults: Defaults,
+    summary: DumpSummary,
 ) -> RequestContext:
     nodes = [one.node for one in joined.values()]
     constraints = [part.constraints for part in objects.pods.values()]
@@ -312,7 +326,7 @@ def _reading(
     )
 
 
-def _surroundings(objects: Objects, nodes: Sequence[Node], summary: Summary) -> TermContext:
+def _surroundings(objects: Objects, nodes: Sequence[Node], summary: DumpSummary) -> TermContext:
     """Return what decides what terms about other pods mean."""
     pods = objects.pods.values()
     names = Namespaces.of(objects.namespaces, (part.identity.namespace for part in pods))
@@ -339,14 +353,14 @@ def _is_both(part: KubePod) -> bool:
     return qos_of(part) is QosClass.BE and any(one.cpu_milli for one in asked)
 
 
-def _bound(objects: Objects, summary: Summary) -> dict[str, list[KubePod]]:
+def _bound(objects: Objects, summary: DumpSummary) -> dict[str, list[KubePod]]:
     """Return the pods of each node; those on nodes that are not in the dump are told of."""
     bound: defaultdict[str, list[KubePod]] = defaultdict(list)
     for part in objects.pods.values():
         if not part.node or part.ended:
             continue
         bound[part.node].append(part)
-        known = part.node in objects.nodes or title_of("Node", "", part.node) in objects.refused
+        known = part.node in objects.nodes or object_title("Node", "", part.node) in objects.refused
         if not known:
             summary.assume(
                 "pods on nodes that are not in the dump, passed over",
@@ -355,7 +369,7 @@ def _bound(objects: Objects, summary: Summary) -> dict[str, list[KubePod]]:
     return bound
 
 
-def _keep_plain_amounts(node: NodeFacts, reading: RequestContext, summary: Summary) -> None:
+def _keep_plain_amounts(node: NodeFacts, reading: RequestContext, summary: DumpSummary) -> None:
     """Keep plain amounts only of resources that no node has as devices."""
     for _, name in node.joined.counted:
         summary.assume(f"nodes with {name} and no object that says which: counted alone", node.name)
@@ -369,7 +383,7 @@ def _keep_plain_amounts(node: NodeFacts, reading: RequestContext, summary: Summa
         del node.extended[name]
 
 
-def _withhold_unseen(node: NodeFacts, here: BoundPods) -> None:
+def _withhold_unseen(node: NodeFacts, here: KubeRunningPods) -> None:
     """Withhold the devices and CPUs that pods of the node might hold unseen."""
     held = {(g.type, g.minor) for one in here.running for g in one.placement.devices}
     lost = {
@@ -387,7 +401,10 @@ def _withhold_unseen(node: NodeFacts, here: BoundPods) -> None:
 
 
 def _withhold_claimed(
-    nodes: Iterable[NodeFacts], running: Iterable[RunningPod], held: HeldClaims, summary: Summary
+    nodes: Iterable[NodeFacts],
+    running: Iterable[RunningPod],
+    held: HeldClaims,
+    summary: DumpSummary,
 ) -> None:
     """Withhold what claims hold on each node for pods that are unknown."""
     devices, cpus = held.reserved(summary), held.cpus.known()

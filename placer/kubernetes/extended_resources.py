@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.summary import Summary
+from placer.kubernetes.summary import DumpSummary
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.object_fields import ObjectIdentity
@@ -31,7 +31,7 @@ _MOST_OF_NAME = 58
 """How much of a generated name stands before its last five letters."""
 
 
-def with_made_claims(objects: Objects, summary: Summary) -> Objects:
+def with_extended_resource_claims(objects: Objects, summary: DumpSummary) -> Objects:
     """Return the objects with a claim for each waiting pod that asks for classes' resources.
 
     Where a device plugin of some node gives a resource as well, the pod goes to such a node.

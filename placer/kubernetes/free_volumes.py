@@ -10,8 +10,8 @@ dealt out to one claim beforehand.
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from placer.kubernetes.volume_access import NodeNames, VolumeAccess
-from placer_models.kubernetes.volume import VolumeClaimPart, VolumePart
+from placer.kubernetes.volume_access import NodeNames, VolumeReach
+from placer_models.kubernetes.volume import PersistentVolumePart, VolumeClaimPart
 from placer_models.placement import NamespacedName
 
 VolumeNames = frozenset[str]
@@ -33,14 +33,14 @@ class FreeVolumes:
 
     def __init__(
         self,
-        volumes: Mapping[str, VolumePart],
+        volumes: Mapping[str, PersistentVolumePart],
         claims: Sequence[VolumeClaimPart],
-        access: VolumeAccess,
+        access: VolumeReach,
     ) -> None:
         self._access = access
         self._volumes = volumes
-        self._by_class: defaultdict[str, list[VolumePart]] = defaultdict(list)
-        self._kept: defaultdict[NamespacedName, list[VolumePart]] = defaultdict(list)
+        self._by_class: defaultdict[str, list[PersistentVolumePart]] = defaultdict(list)
+        self._kept: defaultdict[NamespacedName, list[PersistentVolumePart]] = defaultdict(list)
         for one in volumes.values():
             if one.claim is not None:
                 self._kept[one.claim].append(one)

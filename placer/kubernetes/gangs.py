@@ -4,18 +4,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from placer.kubernetes.claims import WaitingClaims
+from placer.kubernetes.claims import WaitingPodClaims
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.summary import Summary
-from placer.kubernetes.volumes import WaitingVolumes
-from placer.kubernetes.waiting import about_nominated, left_out_of
+from placer.kubernetes.summary import DumpSummary
+from placer.kubernetes.volumes import WaitingPodVolumes
+from placer.kubernetes.waiting import as_left_out, why_waits_for_nominated
 from placer_models.cluster import Node
-from placer_models.files.tree import field_name
-from placer_models.kubernetes.object_fields import IllegalPodObjectError, ObjectError, title_of
+from placer_models.files.tree import field_path_text
+from placer_models.kubernetes.object_fields import IllegalPodObjectError, ObjectError, object_title
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import RequestContext
 from placer_models.kubernetes.pod_gang import GangRef
-from placer_models.kubernetes.pod_spec import AskedPod, asked_by
+from placer_models.kubernetes.pod_spec import ReadPodSpec, asked_by
 from placer_models.kubernetes.priority import SYSTEM_PRIORITIES
 from placer_models.left_out import IllegalPods, LeftOut, LegalGangs, without_illegal_pods
 from placer_models.legal import illegal_pods
@@ -68,11 +68,11 @@ class WaitingGangs:
 def gangs_of(
     objects: Objects,
     waiting: Sequence[KubePod],
-    claims: WaitingClaims,
-    volumes: WaitingVolumes,
+    claims: WaitingPodClaims,
+    volumes: WaitingPodVolumes,
     reading: RequestContext,
     specs: dict[PodSpec, PodSpec],
-    summary: Summary,
+    summary: DumpSummary,
 ) -> WaitingGangs:
     """Return the gangs that wait, lone pods first, and the groups of gangs.
 
@@ -83,7 +83,7 @@ def gangs_of(
     found: dict[_GangKey, _Waiting] = {}
     illegal: dict[NamespacedName, Illegal] = {}
     left_out: list[LeftOut] = []
-    asked_of: dict[NamespacedName, AskedPod] = {}
+    asked_of: dict[NamespacedName, ReadPodSpec] = {}
     nominated = [part for part in objects.pods.values() if part.expected]
     for part in claims.in_turn(waiting):
         try:
@@ -94,10 +94,10 @@ def gangs_of(
             asked = _ANYTHING
         except ObjectError as error:
             objects.bear(error)
-            left_out.append(left_out_of(part, f"it cannot be read: {error.message}"))
+            left_out.append(as_left_out(part, f"it cannot be read: {error.message}"))
             continue
         illegal_one = part.identity.key in illegal
-        more = (*objects.doubts.about(asked.spec), *about_nominated(part, nominated))
+        more = (*objects.doubts.about(asked.spec), *why_waits_for_nominated(part, nominated))
         asked = replace(asked, waits=(*asked.waits, *more))
         if illegal_one or asked.missing or asked.lacks or asked.waits:
             claims.passes(part)
@@ -126,7 +126,7 @@ def gangs_of(
             if asked.missing:
                 why = f"{', '.join(asked.missing)}: not in the dump"
             summary.refused.append((part.identity.title, why))
-            left_out.append(left_out_of(part, why))
+            left_out.append(as_left_out(part, why))
         else:
             priority = priority_of(part, objects)
             lone.append(Gang(pod.name, pod.namespace, (pod,), 1, priority, lone=True))
@@ -146,31 +146,31 @@ def gangs_of(
             without[key] = made
     groups = _groups(found, gangs, bound, without)
     for key, why in without.items():
-        summary.refused.append((title_of("PodGroup", *key[1:]), why))
+        summary.refused.append((object_title("PodGroup", *key[1:]), why))
         left_out += [
             LeftOut(pod.name, pod.namespace, key[-1], (illegal[pod.key],))
             if pod.key in illegal
-            else left_out_of(part, why)
+            else as_left_out(part, why)
             for part, pod in found[key].members
         ]
     return WaitingGangs((*lone, *gangs.values()), groups, illegal, tuple(left_out))
 
 
-_ANYTHING = AskedPod(PodSpec(()), ())
+_ANYTHING = ReadPodSpec(PodSpec(()), ())
 """What stands for the demands of an illegal pod: it is left out before anybody looks at them."""
 
 
 def _illegal(
-    part: KubePod, error: IllegalPodObjectError, objects: Objects, summary: Summary
+    part: KubePod, error: IllegalPodObjectError, objects: Objects, summary: DumpSummary
 ) -> Illegal:
     file, line = objects.places[part.identity.title]
-    found = Illegal(field_name(error.path), error.message, f"{file}:{line}")
+    found = Illegal(field_path_text(error.path), error.message, f"{file}:{line}")
     summary.illegal.append((part.identity.title, f"{found.field}: {found.message}"))
     return found
 
 
 def legal_gangs(
-    waits: WaitingGangs, nodes: Sequence[Node], objects: Objects, summary: Summary
+    waits: WaitingGangs, nodes: Sequence[Node], objects: Objects, summary: DumpSummary
 ) -> LegalGangs:
     """Return what waits without illegal pods, and without what cannot run without them.
 
@@ -218,7 +218,7 @@ def _gang_of(ref: GangRef, objects: Objects, found: dict[_GangKey, _Waiting]) ->
             waits=[
                 why
                 for why in (
-                    objects.doubts.of(title_of("PodGroup", *ref.key)),
+                    objects.doubts.of(object_title("PodGroup", *ref.key)),
                     objects.doubts.vague.get(key, ""),
                 )
                 if why
@@ -288,7 +288,7 @@ def _groups(
     wants = {key: frozenset(gang.groups) for key, gang in found.items() if len(gang.groups) > 1}
     while lost := _short_of_another(wants, gangs, bound):
         for key, (namespace, name) in lost.items():
-            without[key] = f"its group waits for {title_of('PodGroup', namespace, name)}"
+            without[key] = f"its group waits for {object_title('PodGroup', namespace, name)}"
             del gangs[key]
     groups: dict[frozenset[NamespacedName], GangGroup] = {}
     for key, wanted in wants.items():

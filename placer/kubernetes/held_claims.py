@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from placer.kubernetes.cpu_claim_faults import CpuClaimFaults
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
-from placer.kubernetes.held_cpus import HeldCpus
+from placer.kubernetes.held_cpus import ClaimedCpus
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.summary import Summary
+from placer.kubernetes.summary import DumpSummary
 from placer_models.files.errors import near_or_first_names
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.listed_devices import CPU_TYPES
@@ -33,10 +33,10 @@ class HeldClaims:
     objects: Objects
     pools: DevicePools
     holders: dict[NamespacedName, NamespacedName] = field(default_factory=dict)
-    cpus: HeldCpus = field(init=False)
+    cpus: ClaimedCpus = field(init=False)
 
     def __post_init__(self) -> None:
-        self.cpus = HeldCpus(self.objects, self.pools)
+        self.cpus = ClaimedCpus(self.objects, self.pools)
 
     def check(self, fault: Callable[[ObjectError], None]) -> None:
         """Report claims with devices that no ResourceSlice lists or no driver would give."""
@@ -66,7 +66,7 @@ class HeldClaims:
         part: KubePod,
         own: Collection[DeviceGrant],
         holders: DeviceHolders,
-        summary: Summary,
+        summary: DumpSummary,
     ) -> tuple[DeviceGrant, ...] | None:
         """Return the devices that a bound pod holds by claims, or None if they are unknown.
 
@@ -113,7 +113,7 @@ class HeldClaims:
                 found.append(grant)
         return tuple(sorted(found, key=lambda one: (one.type, one.minor))) if known else None
 
-    def reserved(self, summary: Summary) -> dict[str, set[tuple[str, int]]]:
+    def reserved(self, summary: DumpSummary) -> dict[str, set[tuple[str, int]]]:
         """Return node -> (type, minor) of devices of claims without a bound pod in the dump."""
         found: dict[str, set[tuple[str, int]]] = {}
         for claim in self.objects.claims.values():

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.summary import Summary
+from placer.kubernetes.summary import DumpSummary
 from placer_models.cpuset import CpuSet
-from placer_models.kubernetes.cpu_config import configs_for, cpus_of_config
+from placer_models.kubernetes.cpu_config import cpu_configs_for_request, cpus_of_claim_config
 from placer_models.kubernetes.listed_devices import CPU_CAPACITY, CPU_DRIVER
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.resource_claim import ClaimPart
@@ -15,7 +15,7 @@ from placer_models.placement import NamespacedName
 
 
 @dataclass(slots=True)
-class HeldCpus:
+class ClaimedCpus:
     """The CPUs that the allocated claims of a cluster hold."""
 
     objects: Objects
@@ -43,7 +43,7 @@ class HeldCpus:
                 found.setdefault(node, set()).update(self._of_claim(claim) or ())
         return found
 
-    def hidden(self, holders: Collection[NamespacedName], summary: Summary) -> dict[str, int]:
+    def hidden(self, holders: Collection[NamespacedName], summary: DumpSummary) -> dict[str, int]:
         """Return node -> how many unnamed CPUs claims have there.
 
         Args:
@@ -77,9 +77,9 @@ class HeldCpus:
                 continue
             single = self.pools.by_key.get(one.key)
             if claim.allocation and one.key in self.pools.several_cpus:
-                configs = configs_for(claim.allocation.configs, one.request)
+                configs = cpu_configs_for_request(claim.allocation.configs, one.request)
                 try:
-                    found |= cpus_of_config(configs[0][1] if configs else {})
+                    found |= cpus_of_claim_config(configs[0][1] if configs else {})
                 except ValueError:
                     return None
             elif single is not None:

@@ -4,15 +4,15 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from placer_models.annotations.device_allocated import DeviceAllocation, grants_of
+from placer_models.annotations.device_allocated import DeviceAllocation, grants_of_allocations
 from placer_models.annotations.names import DEVICE_ALLOCATED
 from placer_models.cluster import Node
 from placer_models.device import GPU, DeviceKey
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.device import DeviceObjectPart
-from placer_models.kubernetes.join import JoinedNode
+from placer_models.kubernetes.join import NodeFromObjects
 from placer_models.kubernetes.object_fields import ObjectError
-from placer_models.kubernetes.plugin_devices import devices_of_entry, gpus_elsewhere, type_of
+from placer_models.kubernetes.plugin_devices import devices_of_entry, gpus_unknown_to_node, type_of
 from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import DeviceGrant
 from placer_models.pod import DeviceRequest, PodSpec
@@ -44,7 +44,7 @@ class HeldDevices:
 def held_devices(
     part: KubePod,
     spec: PodSpec,
-    joined: JoinedNode,
+    joined: NodeFromObjects,
     devices: DeviceObjectPart | None,
     holders: DeviceHolders,
     taken: list[DeviceKey],
@@ -119,7 +119,7 @@ def _named(part: KubePod, node: Node, holders: DeviceHolders) -> tuple[DeviceGra
 def _allocated(part: KubePod, node: Node) -> tuple[DeviceGrant, ...]:
     allocations: tuple[DeviceAllocation, ...] = part.allocated or ()
     try:
-        return grants_of(allocations, node)
+        return grants_of_allocations(allocations, node)
     except ValueError as error:
         raise ObjectError(part.identity.title, _ALLOCATED, str(error)) from None
 
@@ -217,7 +217,7 @@ def _by_kubelet(part: KubePod, node: Node, devices: DeviceObjectPart | None) -> 
             found |= meant or set()
             if meant is None:
                 unresolved.add(kind)
-            more = gpus_elsewhere(entry, node.machine.devices)
+            more = gpus_unknown_to_node(entry, node.machine.devices)
             elsewhere[kind] = elsewhere.get(kind, frozenset()) | more
     counts = {kind: len(uuids) for kind, uuids in elsewhere.items()}
     return _ByKubelet(frozenset(found), frozenset(unresolved), counts)

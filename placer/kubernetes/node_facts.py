@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from placer_models.cluster import Machine, Node
 from placer_models.cpuset import CpuSet
 from placer_models.device import DeviceKey
-from placer_models.kubernetes.join import JoinedNode
+from placer_models.kubernetes.join import NodeFromObjects
 from placer_models.kubernetes.names import KNOWS_CPUS
 
 
@@ -28,7 +28,7 @@ class NodeFacts:
 
     """
 
-    joined: JoinedNode
+    joined: NodeFromObjects
     machine: Machine
     labels: dict[str, str] = field(init=False)
     extended: dict[str, int] = field(init=False)

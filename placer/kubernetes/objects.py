@@ -7,16 +7,16 @@ from typing import Protocol, TypeVar
 
 from placer.kubernetes.doubts import Doubts
 from placer.kubernetes.salvage import (
-    bare_node,
-    barest_node,
-    bound_unread,
-    is_object_named,
+    bound_or_nominated_node,
+    has_name_and_namespace,
+    node_offering_nothing,
+    node_with_readable_labels,
     note_doubt,
-    place_of,
-    waiting_unread,
+    unreadable_bound_pod,
+    unreadable_waiting_pod,
 )
 from placer_models.files.errors import InputError
-from placer_models.files.tree import field_name
+from placer_models.files.tree import field_path_text
 from placer_models.kubernetes.device import DeviceObjectPart, device_part
 from placer_models.kubernetes.device_class import DeviceClassPart, device_class_part
 from placer_models.kubernetes.namespaces import NamespacePart, namespace_part
@@ -50,10 +50,10 @@ from placer_models.kubernetes.storage import (
     storage_class_part,
 )
 from placer_models.kubernetes.stream import Found, ReadObject
-from placer_models.kubernetes.topology import TopologyPart, topology_part
+from placer_models.kubernetes.topology import NodeResourceTopologyPart, topology_part
 from placer_models.kubernetes.volume import (
+    PersistentVolumePart,
     VolumeClaimPart,
-    VolumePart,
     volume_claim_part,
     volume_part,
 )
@@ -102,7 +102,7 @@ class Objects:
 
     nodes: dict[str, KubeNode] = field(default_factory=dict)
     namespaces: dict[str, NamespacePart] = field(default_factory=dict)
-    topologies: dict[str, TopologyPart] = field(default_factory=dict)
+    topologies: dict[str, NodeResourceTopologyPart] = field(default_factory=dict)
     devices: dict[str, DeviceObjectPart] = field(default_factory=dict)
     pods: dict[NamespacedName, KubePod] = field(default_factory=dict)
     groups: dict[tuple[bool, str, str], PodGroupPart] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Objects:
     device_classes: dict[str, DeviceClassPart] = field(default_factory=dict)
     claims: dict[NamespacedName, ClaimPart] = field(default_factory=dict)
     claim_templates: dict[NamespacedName, ClaimTemplatePart] = field(default_factory=dict)
-    volumes: dict[str, VolumePart] = field(default_factory=dict)
+    volumes: dict[str, PersistentVolumePart] = field(default_factory=dict)
     volume_claims: dict[NamespacedName, VolumeClaimPart] = field(default_factory=dict)
     storage_classes: dict[str, StorageClassPart] = field(default_factory=dict)
     csi_drivers: dict[str, CsiDriverPart] = field(default_factory=dict)
@@ -144,22 +144,24 @@ class Objects:
             self.refused.add(error.title)
             message = f"{error.title}: {error.message}"
             self.faults.append(
-                InputError(found.file, found.line_at(error.path), field_name(error.path), message)
+                InputError(
+                    found.file, found.line_at(error.path), field_path_text(error.path), message
+                )
             )
             if self.bears and error.title not in self.places:
                 self.borne += self._salvage(found, error)
 
     def _salvage(self, found: ReadObject, error: ObjectError) -> bool:
         """Keep what holds of an object that cannot be read; return whether it loosens nothing."""
-        if not is_object_named(found.value):
+        if not has_name_and_namespace(found.value):
             return False
-        self.doubts.why[error.title] = f"{field_name(error.path)}: {error.message}"
+        self.doubts.why[error.title] = f"{field_path_text(error.path)}: {error.message}"
         match found.kind:
             case "Node":
                 try:
-                    node = bare_node(found.value)
+                    node = node_offering_nothing(found.value)
                 except ObjectError:
-                    node = barest_node(found.value)
+                    node = node_with_readable_labels(found.value)
                     self.doubts.domains.append(node.identity.title)
                 self.nodes[node.identity.name] = node
                 self.closed.add(node.identity.name)
@@ -176,13 +178,13 @@ class Objects:
         return True
 
     def _salvage_pod(self, found: ReadObject, error: ObjectError) -> None:
-        place = place_of(found.value)
-        left_out = waiting_unread(found.value, error, self.doubts)
+        place = bound_or_nominated_node(found.value)
+        left_out = unreadable_waiting_pod(found.value, error, self.doubts)
         self.unread += [left_out] if left_out else []
         self.doubts.everywhere |= place is None
         if not place:
             return
-        pod = bound_unread(found.value, place, self.doubts)
+        pod = unreadable_bound_pod(found.value, place, self.doubts)
         self.closed.add(place)
         if not pod.ended:
             self.pods[pod.identity.key] = pod
@@ -198,7 +200,7 @@ class Objects:
         self.refused.add(error.title)
         file, line = self.places.get(error.title, ("", None))
         message = f"{error.title}: {error.message}"
-        self.faults.append(InputError(file, line, field_name(error.path), message))
+        self.faults.append(InputError(file, line, field_path_text(error.path), message))
 
     def _take(self, found: ReadObject) -> bool:
         group = found.api_version.rpartition("/")[0]
@@ -222,7 +224,7 @@ class Objects:
                     pod_group_part,
                     lambda part: (part.is_kubernetes, *part.identity.key),
                 )
-            case "PriorityClass" if group == "scheduling.k8s.io":
+            case "KoordinatorPriorityClass" if group == "scheduling.k8s.io":
                 self._put(
                     self.priorities, found, priority_class_part, lambda part: part.identity.name
                 )

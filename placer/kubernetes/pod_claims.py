@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from placer.kubernetes.device_matches import DeviceMatch
-from placer_models.kubernetes.claimed import ClaimedResources, NumaPart
+from placer_models.kubernetes.claimed import ClaimedNumaShare, ClaimedResources
 from placer_models.kubernetes.device_attributes import NUMA_NODE, PCIE_ROOT
 from placer_models.kubernetes.listed_devices import CPU_GROUP, CPU_NUMA, CPU_TYPES
 from placer_models.kubernetes.resource_claim import ClaimPart, ClaimRequest, SameAttribute
@@ -103,7 +103,7 @@ AlikeDevices = dict[tuple[str, frozenset[int]], tuple[frozenset[str], frozenset[
 """(Attribute, matches) -> nodes whose devices all share one value; nodes where each has a value."""
 
 
-def with_common_attributes(
+def require_common_attributes(
     constraints: Sequence[Constraint],
     found: PodClaims,
     numa_known: frozenset[str],
@@ -198,11 +198,11 @@ def _side_by_side(
     return [*others, list(together.values())]
 
 
-def _numa_part(part: Sequence[ResolvedRequest]) -> NumaPart:
+def _numa_part(part: Sequence[ResolvedRequest]) -> ClaimedNumaShare:
     devices = Counter[str]()
     for one in part:
         devices.update({} if one.type == CPU_GROUP else {one.type: one.count})
-    return NumaPart(sum(one.count for one in part if one.type == CPU_GROUP), devices)
+    return ClaimedNumaShare(sum(one.count for one in part if one.type == CPU_GROUP), devices)
 
 
 def _keep(nodes: frozenset[str], found: PodClaims, why: str) -> None:

@@ -8,7 +8,7 @@ from placer.kubernetes.doubts import EVERY_NODE, Doubts, UnreadSlice
 from placer_models.annotations.names import DEVICE_ALLOCATED, MEMORY_STATUS, RESOURCE_STATUS
 from placer_models.kubernetes.names import GANG_NAMES, POD_GROUP_LABELS
 from placer_models.kubernetes.node import KubeNode, node_part
-from placer_models.kubernetes.node_access import access_of
+from placer_models.kubernetes.node_access import resource_slice_nodes
 from placer_models.kubernetes.object_fields import Object, ObjectError, ObjectField
 from placer_models.kubernetes.pod import ENDED, KubePod, pod_part
 from placer_models.kubernetes.pod_gang import GangRef, gang_of
@@ -17,7 +17,7 @@ from placer_models.kubernetes.pod_volumes import pod_volumes
 from placer_models.kubernetes.resource_claim import ClaimPart, claim_part
 from placer_models.left_out import LeftOut
 from placer_models.placement import NamespacedName
-from placer_models.reasons import NotAsked
+from placer_models.reasons import NotTried
 from placer_models.spreading import OWN_PREFIX
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -27,7 +27,7 @@ _HELD = (DEVICE_ALLOCATED, MEMORY_STATUS, RESOURCE_STATUS)
 """Annotations that say what a bound pod holds, and nothing of what it wants."""
 
 
-def bare_node(found: Object) -> KubeNode:
+def node_offering_nothing(found: Object) -> KubeNode:
     """Return a node with its name, labels and taints alone, which offers nothing.
 
     The labels say in which domains it is, so that pods there still keep others away; the taints,
@@ -44,28 +44,28 @@ def bare_node(found: Object) -> KubeNode:
     return node_part({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": taints})
 
 
-def without_amounts(node: KubeNode) -> KubeNode:
-    """Return a node as `bare_node` does, as objects about it contradict each other."""
+def as_node_offering_nothing(node: KubeNode) -> KubeNode:
+    """Return a node as `node_offering_nothing` does, as objects about it contradict each other."""
     identity = node.identity
     metadata = {"name": identity.name, "labels": dict(identity.labels)}
-    return replace(bare_node({"metadata": metadata}), taints=node.taints)
+    return replace(node_offering_nothing({"metadata": metadata}), taints=node.taints)
 
 
-def is_object_named(found: Object) -> bool:
+def has_name_and_namespace(found: Object) -> bool:
     """Return whether an object says which one it is: its name, and its namespace if it has one."""
     known = _mapping(found.get("metadata"))
     name, namespace = known.get("name"), known.get("namespace", "")
     return isinstance(name, str) and bool(name) and isinstance(namespace, str | None)
 
 
-def barest_node(found: Object) -> KubeNode:
+def node_with_readable_labels(found: Object) -> KubeNode:
     """Return a node with its name and those of its labels that can be read."""
     known = _mapping(found.get("metadata"))
     metadata = {"name": known.get("name"), "labels": _texts(known.get("labels"))}
     return node_part({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
 
 
-def bound_unread(found: Object, node: str, doubts: Doubts) -> KubePod:
+def unreadable_bound_pod(found: Object, node: str, doubts: Doubts) -> KubePod:
     """Return a pod that holds room on a node, and of which not all can be read.
 
     What it wants of others is taken at its widest; what else is unknown goes to ``doubts``.
@@ -150,12 +150,12 @@ def _is_term(item: Mapping[str, object], title: str) -> bool:
         return False
 
 
-def unnamed_holder(part: KubePod) -> KubePod:
+def without_allocation_records(part: KubePod) -> KubePod:
     """Return a bound pod as one of which nobody says what it holds."""
     return replace(part, allocated=None, status=None, memory_status=None, claims=())
 
 
-def place_of(found: Object) -> str | None:
+def bound_or_nominated_node(found: Object) -> str | None:
     """Return the node where a pod has room, or is to have it; empty if there is none.
 
     None if that cannot be read.
@@ -171,7 +171,7 @@ def place_of(found: Object) -> str | None:
     return ""
 
 
-def waiting_unread(found: Object, error: ObjectError, doubts: Doubts) -> LeftOut | None:
+def unreadable_waiting_pod(found: Object, error: ObjectError, doubts: Doubts) -> LeftOut | None:
     """Return a pod that cannot be read as one that nobody is asked about.
 
     None if it is bound, or waits for nothing any more.
@@ -187,7 +187,7 @@ def waiting_unread(found: Object, error: ObjectError, doubts: Doubts) -> LeftOut
     if ref is not None:
         doubts.gangs.setdefault((ref.is_kubernetes, *ref.key), []).append(title)
     why = f"it cannot be read: {error.message}"
-    return LeftOut(name, namespace, ref.key[1] if ref else None, (NotAsked(why),))
+    return LeftOut(name, namespace, ref.key[1] if ref else None, (NotTried(why),))
 
 
 def _gang_unread(found: Object, title: str, namespace: str, doubts: Doubts) -> GangRef | None:
@@ -249,7 +249,7 @@ def _slice_unread(spec: Mapping[str, object]) -> UnreadSlice:
         driver, name = root.get("driver").text(""), root.get("pool", "name").text("")
         pool = (driver, name) if driver and name else None
     with suppress(ObjectError):
-        access = None if spec.get("perDeviceNodeSelection") else access_of(root)
+        access = None if spec.get("perDeviceNodeSelection") else resource_slice_nodes(root)
     return UnreadSlice(pool, access)
 
 

@@ -11,12 +11,12 @@ from placer_models.placement import NamespacedName
 from placer_models.pod import PodSpec
 
 
-def held_claim(name: str) -> Label:
+def claim_holder_label(name: str) -> Label:
     """Return the label of the pod that holds a claim's devices for all pods that share it."""
     return f"placer:claim-{name}", "true"
 
 
-def beside_sharers(spec: PodSpec, found: PodClaims) -> PodSpec:
+def with_affinity_to_claim_sharers(spec: PodSpec, found: PodClaims) -> PodSpec:
     """Return the spec of a pod that is on one node with the pods that it shares claims with."""
     if not (found.holds or found.follows):
         return spec
@@ -25,7 +25,7 @@ def beside_sharers(spec: PodSpec, found: PodClaims) -> PodSpec:
     return replace(spec, labels=labels, affinity=(*spec.affinity, *terms))
 
 
-def in_order_of_claims(
+def claim_sharers_first(
     waiting: Sequence[KubePod], users: Mapping[NamespacedName, int]
 ) -> list[KubePod]:
     """Return the pods in the order in which they may hold claims for others.

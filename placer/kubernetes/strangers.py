@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from placer.kubernetes.node_facts import NodeFacts
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.summary import Summary
+from placer.kubernetes.summary import DumpSummary
 from placer_models.device import DeviceKey
 from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
-from placer_models.kubernetes.plugin_devices import devices_of_entry, gpus_elsewhere, type_of
+from placer_models.kubernetes.plugin_devices import devices_of_entry, gpus_unknown_to_node, type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class UnlistedPods:
         uids = frozenset(identity.uid for identity in identities if identity.uid)
         return cls(frozenset(identity.key for identity in identities), uids)
 
-    def withhold(self, node: NodeFacts, objects: Objects, summary: Summary) -> None:
+    def withhold(self, node: NodeFacts, objects: Objects, summary: DumpSummary) -> None:
         """Withhold what strangers hold on a node."""
         cpus: set[int] = set()
         devices: set[tuple[str, int]] = set()
@@ -54,14 +54,14 @@ class UnlistedPods:
         node.withhold(devices, by_checkpoint=given)
 
     def _by_checkpoint(
-        self, node: NodeFacts, entries: Sequence[HeldByKubelet], summary: Summary
+        self, node: NodeFacts, entries: Sequence[HeldByKubelet], summary: DumpSummary
     ) -> set[DeviceKey]:
         """Return the devices that a kubelet gave to strangers, or may have given to them.
 
         An entry that says of no pod is a stranger's, too.
         """
         devices = node.machine.devices
-        if any(gpus_elsewhere(entry, devices) for entry in entries):
+        if any(gpus_unknown_to_node(entry, devices) for entry in entries):
             what = "nodes whose kubelet's checkpoint names GPUs that they do not have"
             summary.assume(what, node.name)
         strange = [entry for entry in entries if entry.pod_uid not in self.uids]

@@ -8,7 +8,7 @@ _SHOWN = 3
 
 
 @dataclass(slots=True)
-class Summary:
+class DumpSummary:
     """The summary of what became of the objects of a dump.
 
     Attributes:

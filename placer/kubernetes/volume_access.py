@@ -7,7 +7,7 @@ from placer.kubernetes.objects import Objects
 from placer_models.kubernetes.label_selectors import LabelSelector
 from placer_models.kubernetes.names import REGIONS, ZONES
 from placer_models.kubernetes.storage import StorageCapacityPart, StorageClassPart
-from placer_models.kubernetes.volume import VolumeClaimPart, VolumePart
+from placer_models.kubernetes.volume import PersistentVolumePart, VolumeClaimPart
 from placer_models.selectors import Labels
 
 NodeNames = frozenset[str]
@@ -16,7 +16,7 @@ _Zones = tuple[tuple[str, frozenset[str]], ...]
 _SAME_AS = {ZONES[1]: ZONES[0], REGIONS[1]: REGIONS[0]}
 
 
-class VolumeAccess:
+class VolumeReach:
     """The nodes of a cluster that reach its volumes, as kube-scheduler sees it."""
 
     def __init__(self, objects: Objects) -> None:
@@ -35,14 +35,14 @@ class VolumeAccess:
         """The names of all nodes."""
         return frozenset(self._nodes)
 
-    def of(self, volume: VolumePart) -> NodeNames:
+    def of(self, volume: PersistentVolumePart) -> NodeNames:
         """Return the nodes that reach a volume, by its node affinity alone."""
         access = volume.access
         if access is None:
             return self.all_nodes
         return self._where(access, access.includes)
 
-    def of_bound(self, volume: VolumePart) -> NodeNames:
+    def of_bound(self, volume: PersistentVolumePart) -> NodeNames:
         """Return the nodes that reach a claim's volume, by its labels of zones, too."""
         found, zones = self.of(volume), volume.zones
         return found & self._where(zones, lambda _, has: _is_in(zones, has)) if zones else found

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from placer.kubernetes.attached_volumes import AttachedVolumes
 from placer.kubernetes.free_volumes import FreeVolumes
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.summary import Summary
-from placer.kubernetes.volume_access import NodeNames, VolumeAccess
-from placer_models.kubernetes.object_fields import title_of
+from placer.kubernetes.summary import DumpSummary
+from placer.kubernetes.volume_access import NodeNames, VolumeReach
+from placer_models.kubernetes.object_fields import object_title
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_spec import AskedPod
+from placer_models.kubernetes.pod_spec import ReadPodSpec
 from placer_models.kubernetes.pod_volumes import PodVolume
 from placer_models.kubernetes.storage import CLASS_KIND
 from placer_models.kubernetes.volume import (
@@ -49,7 +49,7 @@ class _Found:
     amounts: Counter[str] = field(default_factory=Counter)
 
 
-class WaitingVolumes:
+class WaitingPodVolumes:
     """The volumes of a cluster's waiting pods.
 
     Args:
@@ -64,14 +64,14 @@ class WaitingVolumes:
         self,
         objects: Objects,
         waiting: Sequence[KubePod],
-        summary: Summary,
+        summary: DumpSummary,
         *,
         ignored: bool = False,
     ) -> None:
         self._objects = objects
         self._summary = summary
         self._ignored = ignored
-        self._access = VolumeAccess(objects)
+        self._access = VolumeReach(objects)
         self._attached = AttachedVolumes(objects)
         self._labels: dict[NodeNames, _Label] = {}
         self._asked: Counter[str] = Counter()
@@ -98,7 +98,7 @@ class WaitingVolumes:
                         part.identity.title,
                     )
 
-    def with_volumes(self, part: KubePod, asked: AskedPod) -> AskedPod:
+    def with_volumes(self, part: KubePod, asked: ReadPodSpec) -> ReadPodSpec:
         """Return what a waiting pod asks for, its volumes included."""
         if self._ignored:
             if part.volumes.claims or part.volumes.disks:
@@ -148,7 +148,7 @@ class WaitingVolumes:
         key = part.identity.namespace, one.claim
         claim = self._objects.volume_claims.get(key)
         if claim is None:
-            why = self._objects.doubts.of(title_of(CLAIM_KIND, *key))
+            why = self._objects.doubts.of(object_title(CLAIM_KIND, *key))
             found.waits.append(why or _untold(CLAIM_KIND, *key, made=one.is_own))
             return
         title = claim.identity.title
@@ -190,7 +190,7 @@ class WaitingVolumes:
             return f"{title} is lost: its volume {claim.volume} is gone"
         if claim.is_bound:
             known = claim.volume in self._objects.volumes
-            why = doubts.of(title_of(VOLUME_KIND, "", claim.volume))
+            why = doubts.of(object_title(VOLUME_KIND, "", claim.volume))
             return "" if known else why or _untold(VOLUME_KIND, "", claim.volume)
         if claim.volume:
             return f"{title} is not bound yet to {VOLUME_KIND} {claim.volume}, which it names"
@@ -198,7 +198,7 @@ class WaitingVolumes:
             return f"{title} is not bound yet, and has no {CLASS_KIND}"
         of_class = self._objects.storage_classes.get(claim.storage_class)
         if of_class is None:
-            why = doubts.of(title_of(CLASS_KIND, "", claim.storage_class))
+            why = doubts.of(object_title(CLASS_KIND, "", claim.storage_class))
             return why or _untold(CLASS_KIND, "", claim.storage_class)
         if not of_class.waits:
             return (
@@ -218,7 +218,7 @@ def _untold(kind: str, namespace: str, name: str, *, made: bool = False) -> str:
     """Return that an object is not in the dump, and what is to be done."""
     yet = ", or is not made yet" if made else ""
     return (
-        f"{title_of(kind, namespace, name)} is not in the dump{yet} (get {KINDS_TO_GET}, too; "
+        f"{object_title(kind, namespace, name)} is not in the dump{yet} (get {KINDS_TO_GET}, too; "
         "--ignore volumes places the pod all the same)"
     )
 

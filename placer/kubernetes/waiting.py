@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.summary import Summary
+from placer.kubernetes.summary import DumpSummary
 from placer_models.kubernetes.pod import DEFAULT_SCHEDULER, KubePod
 from placer_models.kubernetes.pod_terms import NOBODY
-from placer_models.kubernetes.who_waits import WhoWaits
+from placer_models.kubernetes.who_waits import WaitingPodFilter
 from placer_models.left_out import LeftOut
-from placer_models.reasons import NotAsked
+from placer_models.reasons import NotTried
 
 
-def with_nominated(objects: Objects, summary: Summary) -> tuple[Objects, tuple[LeftOut, ...]]:
+def with_nominated(objects: Objects, summary: DumpSummary) -> tuple[Objects, tuple[LeftOut, ...]]:
     """Let pods that wait for a node of their own count as bound there.
 
     kube-scheduler nominates a pod to a node where it preempts others for it, and keeps the room
@@ -33,14 +33,14 @@ def with_nominated(objects: Objects, summary: Summary) -> tuple[Objects, tuple[L
     if not nominated:
         return objects, ()
     left_out = tuple(
-        left_out_of(part, f"it is nominated to node {part.node}, where its room is kept")
+        as_left_out(part, f"it is nominated to node {part.node}, where its room is kept")
         for part in nominated.values()
     )
     return replace(objects, pods={**objects.pods, **nominated}), left_out
 
 
-def waiting_in(
-    parts: Iterable[KubePod], who: WhoWaits, summary: Summary
+def pods_to_place_and_left_out(
+    parts: Iterable[KubePod], who: WaitingPodFilter, summary: DumpSummary
 ) -> tuple[list[KubePod], tuple[LeftOut, ...]]:
     """Return the pods that are to be placed, and those that wait and are not yet.
 
@@ -63,7 +63,7 @@ def waiting_in(
             by_scheduler[part.scheduler] += 1
             if part.gates and not who.gated:
                 gates = ", ".join(part.gates)
-                gated.append(left_out_of(part, f"it has scheduling gates: {gates}"))
+                gated.append(as_left_out(part, f"it has scheduling gates: {gates}"))
             else:
                 waiting.append(part)
     if set(by_scheduler) - {DEFAULT_SCHEDULER} and not who.schedulers:
@@ -71,17 +71,17 @@ def waiting_in(
     return waiting, tuple(gated)
 
 
-def left_out_of(part: KubePod, why: str) -> LeftOut:
+def as_left_out(part: KubePod, why: str) -> LeftOut:
     """Return a pod that waits as one that nobody is asked about."""
     gang = part.gang.key[1] if part.gang else None
-    return LeftOut(part.identity.name, part.identity.namespace, gang, (NotAsked(why),))
+    return LeftOut(part.identity.name, part.identity.namespace, gang, (NotTried(why),))
 
 
 def _is_waiting(part: KubePod) -> bool:
     return not (part.node or part.ended or part.leaving)
 
 
-def about_nominated(part: KubePod, parts: Iterable[KubePod]) -> tuple[str, ...]:
+def why_waits_for_nominated(part: KubePod, parts: Iterable[KubePod]) -> tuple[str, ...]:
     """Return why a pod has to wait until pods have come that are nominated to nodes.
 
     kube-scheduler counts them for topology spread only where it looks at their own node, and

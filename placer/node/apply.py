@@ -15,23 +15,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, proc_path
+from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_proc_cgroup_path, parse_cpuset
 from placer.node.container_roots import OUR_ROOT
-from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError, VanishedError
+from placer.node.errors import (
+    ImpossibleDocumentError,
+    NodeRefusedError,
+    ObserveOnlyError,
+    VanishedError,
+)
 from placer.node.host import HostMachine
 from placer.node.operations import (
-    NodeOperation,
-    OperationKind,
-    WrongEffectError,
-    perform_operation,
-    present_value,
+    CgroupOperation,
+    CgroupOperationKind,
+    IneffectiveWriteError,
+    current_file_value,
+    perform_cgroup_operation,
     revert_operation,
 )
-from placer.node.plan import NodePlan, plan_of
+from placer.node.plan import CgroupPlan, cgroup_plan_of
 from placer.node.render.cgroup import says_the_same
 from placer.node.state import APPLIED, AppliedState
-from placer.node.systemd_units import UnitError
-from placer.node.ways import CgroupWays
+from placer.node.systemd_units import SystemdError
+from placer.node.ways import CgroupWriteAccess
 from placer_models.node_placement import MAX_GENERATION, NodePlacement
 
 log = logging.getLogger(__name__)
@@ -51,7 +56,7 @@ _MOST_ASIDE = 8
 """If the kernel refuses more containers than this, it is not these that are strange."""
 
 
-class CgroupWriteRefusedError(RefusedError):
+class CgroupWriteRefusedError(NodeRefusedError):
     """The kernel refused a write to a container's cgroup, and all was taken back.
 
     Attributes:
@@ -76,7 +81,7 @@ class ApplyResult:
 
     """
 
-    plan: NodePlan
+    plan: CgroupPlan
     recovered: str = ""
 
 
@@ -93,11 +98,11 @@ def apply(
     """Make this machine's cgroups say what the document wants; the caller has locked the state.
 
     A document that is `in_force` was applied before, and cgroups that are `trusted` are not read
-    (see `plan_of`).
+    (see `cgroup_plan_of`).
 
     Raises:
-        DocumentError: The document is wrong, out of date, or not for this machine.
-        RefusedError: The node cannot do it; all is as it was before.
+        ImpossibleDocumentError: The document is wrong, out of date, or not for this machine.
+        NodeRefusedError: The node cannot do it; all is as it was before.
         VanishedError: A container ended meanwhile, and its cgroup vanished; the same holds.
         ObserveOnlyError: Taking it back failed, now or earlier.
 
@@ -109,7 +114,7 @@ def apply(
     aside: dict[str, str] = {}
     while True:
         try:
-            plan = plan_of(
+            plan = cgroup_plan_of(
                 document,
                 cgroups,
                 host,
@@ -124,7 +129,7 @@ def apply(
                 raise VanishedError(
                     f"{error.filename}: the cgroup vanished while it was read"
                 ) from None
-            raise RefusedError(_refusal(error, "read")) from None
+            raise NodeRefusedError(_refusal(error, "read")) from None
         try:
             if plan.operations or plan.finish or not state.was_applied(document):
                 carry_out(document, plan, cgroups, state)
@@ -151,18 +156,18 @@ def apply_here(
     trusted: frozenset[str] = frozenset(),
 ) -> ApplyResult:
     """Do as `apply`, and again at once while cgroups vanish; the host is read each time."""
-    return until_nothing_vanishes(
+    return retry_while_cgroups_vanish(
         lambda: apply(
             document, cgroups, read_host(), state, root=root, in_force=in_force, trusted=trusted
         )
     )
 
 
-def until_nothing_vanishes(attempt: Callable[[], _Result]) -> _Result:
+def retry_while_cgroups_vanish(attempt: Callable[[], _Result]) -> _Result:
     """Return the result of an attempt in which no cgroup vanished.
 
     Raises:
-        RefusedError: One vanished each time.
+        NodeRefusedError: One vanished each time.
 
     """
     error: Exception = VanishedError("")
@@ -180,12 +185,12 @@ def until_nothing_vanishes(attempt: Callable[[], _Result]) -> _Result:
 
 
 def carry_out(
-    document: NodePlacement, plan: NodePlan, cgroups: Cgroups, state: AppliedState
+    document: NodePlacement, plan: CgroupPlan, cgroups: Cgroups, state: AppliedState
 ) -> None:
     """Carry out a plan, all of it or nothing; nothing may have changed since it was made.
 
     Raises:
-        RefusedError: The node cannot do it; all is as it was before.
+        NodeRefusedError: The node cannot do it; all is as it was before.
         ObserveOnlyError: It cannot even be taken back.
 
     """
@@ -198,7 +203,7 @@ def check_generation(document: NodePlacement, state: AppliedState) -> None:
     """Refuse a document older than the applied one, or another one of the same generation.
 
     Raises:
-        DocumentError: The document is one of these.
+        ImpossibleDocumentError: The document is one of these.
 
     """
     previous = state.applied()
@@ -208,13 +213,13 @@ def check_generation(document: NodePlacement, state: AppliedState) -> None:
         next_generation(previous.generation, state.folder / APPLIED)
     named = f"the document for node {document.node.name!r}"
     if document.generation < previous.generation:
-        raise DocumentError(
+        raise ImpossibleDocumentError(
             f"{named} is out of date: its generation is {document.generation}, and "
             f"{previous.generation} was applied; make a new one of a higher generation"
         )
     if document.generation == previous.generation and not state.was_applied(document):
         after = next_generation(document.generation, state.folder / APPLIED)
-        raise DocumentError(
+        raise ImpossibleDocumentError(
             f"{named} says something else than what was applied as generation "
             f"{document.generation}; give it generation {after}"
         )
@@ -228,12 +233,12 @@ def next_generation(generation: int, *remembered: Path) -> int:
         remembered: The files that say that it was the last one.
 
     Raises:
-        DocumentError: None can follow it.
+        ImpossibleDocumentError: None can follow it.
 
     """
     if generation >= MAX_GENERATION:
         files = " and ".join(map(str, remembered))
-        raise DocumentError(
+        raise ImpossibleDocumentError(
             f"{generation} is the highest generation there is, and no document can follow it; to "
             f"begin anew with generation 1, stop the agent, remove {files}, and start it again"
         )
@@ -260,27 +265,27 @@ def recover(cgroups: Cgroups, state: AppliedState) -> str:
     return ""
 
 
-def _begin(document: NodePlacement, plan: NodePlan, state: AppliedState) -> None:
+def _begin(document: NodePlacement, plan: CgroupPlan, state: AppliedState) -> None:
     try:
         state.begin(document, plan)
     except OSError as error:
-        raise RefusedError(
+        raise NodeRefusedError(
             f"the journal cannot be written to {state.folder}: {error.strerror}; nothing was "
             "changed"
         ) from None
 
 
-def _carry_out(plan: NodePlan, cgroups: Cgroups, state: AppliedState) -> None:
+def _carry_out(plan: CgroupPlan, cgroups: Cgroups, state: AppliedState) -> None:
     """Carry out all operations and commit, or take them back."""
     done = 0
     try:
         for operation in plan.operations:
             log.debug("%s /%s/%s: %s", operation.kind, operation.cgroup, operation.file, operation)
-            perform_operation(operation, cgroups)
+            perform_cgroup_operation(operation, cgroups)
             done += 1
         _verify(plan.operations, cgroups)
         state.commit()
-    except (OSError, UnitError, WrongEffectError) as error:
+    except (OSError, SystemdError, IneffectiveWriteError) as error:
         why = _refusal(error, "write") if isinstance(error, OSError) else str(error)
         gone = _vanished(error, plan.operations[: done + 1], cgroups)
         _undo(plan.operations, cgroups, state, why)
@@ -291,13 +296,14 @@ def _carry_out(plan: NodePlan, cgroups: Cgroups, state: AppliedState) -> None:
                 raise CgroupWriteRefusedError(cgroup, why) from None
         if gone:
             raise VanishedError(
-                f"{why}; the cgroup {proc_path(gone)} vanished meanwhile; what was done before it "
+                f"{why}; the cgroup {as_proc_cgroup_path(gone)} vanished meanwhile; what "
+                "was done before it "
                 "is taken back"
             ) from None
-        raise RefusedError(f"{why}; what was done before it is taken back") from None
+        raise NodeRefusedError(f"{why}; what was done before it is taken back") from None
 
 
-def _container(plan: NodePlan, failed: NodeOperation, error: Exception) -> str | None:
+def _container(plan: CgroupPlan, failed: CgroupOperation, error: Exception) -> str | None:
     """Return the cgroup of the container that an error is about, or None if it is of no one's.
 
     A right that is missing here is missing elsewhere, and systemd has been waited for already.
@@ -308,9 +314,9 @@ def _container(plan: NodePlan, failed: NodeOperation, error: Exception) -> str |
     return next((one for one in plan.cgroups if at.startswith(f"{one}/")), None)
 
 
-def _vanished(error: Exception, begun: Sequence[NodeOperation], cgroups: Cgroups) -> str:
+def _vanished(error: Exception, begun: Sequence[CgroupOperation], cgroups: Cgroups) -> str:
     """Return the cgroup that vanished, so that something failed, or an empty text."""
-    made = {one.cgroup for one in begun if one.kind is OperationKind.MAKE}
+    made = {one.cgroup for one in begun if one.kind is CgroupOperationKind.MAKE}
     for operation in begun:
         there = operation.cgroup not in made
         if there and not cgroups.exists(operation.cgroup, operation.controller):
@@ -320,39 +326,42 @@ def _vanished(error: Exception, begun: Sequence[NodeOperation], cgroups: Cgroups
     return ""
 
 
-def _verify(operations: Sequence[NodeOperation], cgroups: Cgroups) -> None:
+def _verify(operations: Sequence[CgroupOperation], cgroups: Cgroups) -> None:
     """Check at the end that every set is in effect: a later write may undo an earlier one."""
     last = {
         (o.cgroup, o.file): o.new
         for o in operations
-        if o.kind is OperationKind.WRITE and o.controller == CPUSET and o.file in (CPUS, MEMS)
+        if o.kind is CgroupOperationKind.WRITE and o.controller == CPUSET and o.file in (CPUS, MEMS)
     }
     for (cgroup, file), new in last.items():
-        if (has := cgroups.effective(cgroup, file)) != as_set(new):
-            raise WrongEffectError(
-                f"{proc_path(cgroup)}: {file} was set to {new}, and in the end {sorted(has)} is in "
+        if (has := cgroups.effective(cgroup, file)) != parse_cpuset(new):
+            raise IneffectiveWriteError(
+                f"{as_proc_cgroup_path(cgroup)}: {file} was set to {new}, and in the end "
+                f"{sorted(has)} is in "
                 "effect"
             )
 
 
-def _finish(document: NodePlacement, plan: NodePlan, cgroups: Cgroups, state: AppliedState) -> None:
+def _finish(
+    document: NodePlacement, plan: CgroupPlan, cgroups: Cgroups, state: AppliedState
+) -> None:
     """Clean up; what cannot be removed now is found again by the next run."""
     for operation in plan.finish:
         try:
-            perform_operation(operation, cgroups)
+            perform_cgroup_operation(operation, cgroups)
         except OSError as error:
-            log.warning("%s stays: %s", proc_path(operation.cgroup), error.strerror)
+            log.warning("%s stays: %s", as_proc_cgroup_path(operation.cgroup), error.strerror)
     try:
         state.finished(document)
     except OSError as error:
-        raise RefusedError(
+        raise NodeRefusedError(
             f"the node does what the document says, but {state.folder} cannot say so: "
             f"{error.strerror}; the next run finishes it"
         ) from None
 
 
 def _undo(
-    operations: Sequence[NodeOperation], cgroups: Cgroups, state: AppliedState, why: str
+    operations: Sequence[CgroupOperation], cgroups: Cgroups, state: AppliedState, why: str
 ) -> None:
     """Take back, in reverse, those of the operations that were carried out.
 
@@ -368,7 +377,7 @@ def _undo(
     if any(operation.unit for operation in operations):
         try:  # systemd may still be about to do what it was asked last
             cgroups.units.settle()
-        except UnitError as error:
+        except SystemdError as error:
             raise _gave_up(
                 f"{why}; it cannot be taken back without systemd ({error})", state
             ) from None
@@ -376,11 +385,11 @@ def _undo(
         try:
             if _was_done(operation, earlier, cgroups):
                 revert_operation(operation, cgroups)
-        except (OSError, UnitError, WrongEffectError) as error:
+        except (OSError, SystemdError, IneffectiveWriteError) as error:
             if not cgroups.exists(operation.cgroup, operation.controller):
                 continue  # it vanished meanwhile, and all that was written there with it
             if isinstance(error, OSError) and _is_delegated(operation.cgroup, cgroups):
-                log.warning("%s stays: %s", proc_path(operation.cgroup), error.strerror)
+                log.warning("%s stays: %s", as_proc_cgroup_path(operation.cgroup), error.strerror)
                 continue
             path = cgroups.path(operation.controller, operation.cgroup, operation.file)
             reason = error.strerror if isinstance(error, OSError) else None
@@ -397,7 +406,7 @@ def _is_delegated(cgroup: str, cgroups: Cgroups) -> bool:
     What they did there meanwhile is no reason to write nothing any more: it is drift.
     """
     try:
-        return not cgroups.exists(cgroup) or bool(CgroupWays(cgroups).trouble(cgroup))
+        return not cgroups.exists(cgroup) or bool(CgroupWriteAccess(cgroups).trouble(cgroup))
     except OSError:
         return False
 
@@ -408,19 +417,19 @@ def _gave_up(told: str, state: AppliedState) -> ObserveOnlyError:
     return ObserveOnlyError(f"{told}; Placer only observes this node from now on")
 
 
-def _was_done(operation: NodeOperation, earlier: Sequence[str], cgroups: Cgroups) -> bool:
+def _was_done(operation: CgroupOperation, earlier: Sequence[str], cgroups: Cgroups) -> bool:
     """Return whether an operation was carried out and not yet taken back."""
     match operation.kind:
-        case OperationKind.MAKE:
+        case CgroupOperationKind.MAKE:
             return cgroups.exists(operation.cgroup, operation.controller)
-        case OperationKind.ENABLE:
-            on = (present_value(operation, cgroups) or "").split()
+        case CgroupOperationKind.ENABLE:
+            on = (current_file_value(operation, cgroups) or "").split()
             # What is fresh goes with its cgroup, and cgroups below may still hold the controllers.
             return not operation.fresh and any(name in on for name in operation.new.split())
-        case OperationKind.WRITE if operation.fresh:
+        case CgroupOperationKind.WRITE if operation.fresh:
             return False  # it goes with its cgroup
         case _:
-            value = present_value(operation, cgroups)
+            value = current_file_value(operation, cgroups)
             if value is None and operation.unit:  # systemd took the controller away
                 return bool(operation.old) and cgroups.exists(operation.cgroup)
             return value is not None and not any(

@@ -7,7 +7,7 @@ from itertools import chain
 
 from placer.node.cgroup_files import CgroupFiles
 from placer.node.container_roots import CONTAINER_ROOTS
-from placer.node.systemd_units import MachineUnits, NoSystemd
+from placer.node.systemd_units import NoSystemd, SystemdInterface
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
 CPUSET, CPU, MEMORY, PIDS, HUGETLB = "cpuset", "cpu", "memory", "pids", "hugetlb"
@@ -44,14 +44,14 @@ class Cgroups:
     def __init__(
         self,
         files: CgroupFiles,
-        units: MachineUnits | None = None,
+        units: SystemdInterface | None = None,
         container_roots: Iterable[str] = CONTAINER_ROOTS,
     ) -> None:
         self.files = files
         self.container_roots = tuple(container_roots)
         if files.version == 1:
             units = NoSystemd("it sets CPUs on cgroup v2 only")
-        self.units: MachineUnits = units or NoSystemd("it cannot be asked here")
+        self.units: SystemdInterface = units or NoSystemd("it cannot be asked here")
         self.version = files.version
 
     def path(self, controller: str, cgroup: str, name: str = "") -> str:
@@ -70,10 +70,10 @@ class Cgroups:
     def effective(self, cgroup: str, name: str) -> CpuSet:
         """Return the CPUs, or the NUMA nodes, that processes of the cgroup can use."""
         try:
-            return as_set(self.files.read(self.effective_path(cgroup, name)))
+            return parse_cpuset(self.files.read(self.effective_path(cgroup, name)))
         except FileNotFoundError:
             if self.version == 1 or not cgroup:
-                return as_set(self.files.read(self.path(CPUSET, cgroup, name)))
+                return parse_cpuset(self.files.read(self.path(CPUSET, cgroup, name)))
             return self.effective(parent_path(cgroup), name)  # no controller: as in the one above
 
     def configured(self, cgroup: str, name: str) -> str:
@@ -92,7 +92,7 @@ class Cgroups:
     def children(self, cgroup: str, controller: str = CPUSET) -> list[str]:
         """Return the paths of the cgroups directly below a cgroup, ascending."""
         below = self.files.children(self.path(controller, cgroup))
-        return [child_path(cgroup, name) for name in below]
+        return [child_cgroup_path(cgroup, name) for name in below]
 
     def below(self, cgroup: str) -> Iterator[str]:
         """Yield the cgroups below a cgroup, each before those below it."""
@@ -144,18 +144,18 @@ class Cgroups:
 
 
 @lru_cache(1024)
-def as_set(text: str) -> CpuSet:
+def parse_cpuset(text: str) -> CpuSet:
     """Return the set in a cpuset file's text; cached, as hundreds of containers have the same."""
     return parse_cpu_list(text.strip())
 
 
 @lru_cache(1024)
-def as_text(cpus: CpuSet) -> str:
+def cpuset_file_text(cpus: CpuSet) -> str:
     """Return a set as a cpuset file says it."""
     return format_cpu_list(cpus)
 
 
-def child_path(cgroup: str, name: str) -> str:
+def child_cgroup_path(cgroup: str, name: str) -> str:
     """Return the path of a cgroup below another."""
     return f"{cgroup}/{name}" if cgroup else name
 
@@ -165,12 +165,12 @@ def parent_path(cgroup: str) -> str:
     return cgroup.rpartition("/")[0]
 
 
-def proc_path(cgroup: str) -> str:
+def as_proc_cgroup_path(cgroup: str) -> str:
     """Return a cgroup's path as /proc/PID/cgroup says it."""
     return f"/{cgroup}"
 
 
-def is_unit(cgroup: str) -> bool:
+def is_systemd_unit(cgroup: str) -> bool:
     """Return whether the cgroup is that of a systemd unit, by its name."""
     return cgroup.endswith(_UNIT_ENDINGS)
 
@@ -181,4 +181,4 @@ def is_system_unit(cgroup: str) -> bool:
     Inside any other unit a second systemd may run, as in a container or for a user.
     """
     *above, _ = cgroup.split("/")
-    return is_unit(cgroup) and all(name.endswith(".slice") for name in above)
+    return is_systemd_unit(cgroup) and all(name.endswith(".slice") for name in above)

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from placer.node.cgroups import GONE, Cgroups, parent_path, proc_path
+from placer.node.cgroups import GONE, Cgroups, as_proc_cgroup_path, parent_path
 from placer.node.container_roots import is_intermediate_cgroup, uid_in_cgroup_name
-from placer.node.ways import CgroupWays
+from placer.node.ways import CgroupWriteAccess
 from placer_models.node_placement import NodePod
 from placer_models.pod import Pod
 
@@ -17,7 +17,7 @@ _RUNTIME = re.compile(
 """A container's cgroup is named by its id; that of conmon beside it is no container's."""
 
 
-def our_cgroup(root: str, pod: Pod, container: str) -> str:
+def container_cgroup_path(root: str, pod: Pod, container: str) -> str:
     """Return our own cgroup for a container; ``@`` keeps its name apart from those of files."""
     return f"{root}/{pod.name}@{pod.namespace}/{container}@{pod.name}"
 
@@ -50,7 +50,7 @@ class ContainerLookup:
         self.barred: dict[str, str] = {}
         self._cgroups = cgroups
         self._roots = tuple(roots)
-        self._ways = CgroupWays(cgroups)
+        self._ways = CgroupWriteAccess(cgroups)
         self._alone: list[str] = []
         self._inside: dict[str, list[str]] = {}
 
@@ -85,11 +85,11 @@ class ContainerLookup:
         good = [one for one, trouble in zip(candidates, troubles, strict=True) if not trouble]
         running = [one for one in good if self._cgroups.has_processes(one)]
         if len(found := running or good) > 1:
-            named = " and ".join(map(proc_path, found))
+            named = " and ".join(map(as_proc_cgroup_path, found))
             return LocatedContainer(why_not=f"{named} could each be it; remove what is not")
         if candidates and not good:
             return LocatedContainer(
-                why_not=f"{proc_path(candidates[0])} need not be it: {troubles[0]}"
+                why_not=f"{as_proc_cgroup_path(candidates[0])} need not be it: {troubles[0]}"
             )
         return LocatedContainer(tuple(found), bool(running))
 

@@ -7,7 +7,7 @@ where its runtime puts it, and only where nobody else can change a step of the w
 
 import re
 
-from placer.node.errors import DocumentError
+from placer.node.errors import ImpossibleDocumentError
 
 OUR_ROOT = "placer"
 """The cgroup below which our own cgroups are."""
@@ -31,15 +31,15 @@ _QOS_CLASSES = ("burstable", "besteffort")
 _USER_OF_SLURM = re.compile("uid_[0-9]+")
 
 
-def check_root(root: str) -> None:
+def check_cgroup_root_path(root: str) -> None:
     """Refuse a root that is no path of a cgroup.
 
     Raises:
-        DocumentError: It is no such path.
+        ImpossibleDocumentError: It is no such path.
 
     """
     if not _ROOT.fullmatch(root):
-        raise DocumentError(
+        raise ImpossibleDocumentError(
             f"the root {root!r} is no path of a cgroup; expected such as {OUR_ROOT}"
         )
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from placer.node.cgroups import CPUS, MEMS, Cgroups, as_set, as_text
-from placer.node.container_lookup import ContainerLookup, LocatedContainer, our_cgroup
+from placer.node.cgroups import CPUS, MEMS, Cgroups, cpuset_file_text, parse_cpuset
+from placer.node.container_lookup import ContainerLookup, LocatedContainer, container_cgroup_path
 from placer.node.host import HostMachine
 from placer.node.targets import ContainerTarget
 from placer_models.cpuset import CpuSet
@@ -63,15 +63,15 @@ class ContainerLeaf:
     @property
     def cpus_differ(self) -> bool:
         """Whether its CPUs, as written or in effect, are not what they are to be."""
-        return self.cpus != self.goal_cpus or as_set(self.cpus_text) != self.goal_cpus
+        return self.cpus != self.goal_cpus or parse_cpuset(self.cpus_text) != self.goal_cpus
 
     @property
     def mems_differ(self) -> bool:
         """Whether its NUMA nodes, as written or in effect, are not what they are to be."""
-        return self.mems != self.goal_mems or as_set(self.mems_text) != self.goal_mems
+        return self.mems != self.goal_mems or parse_cpuset(self.mems_text) != self.goal_mems
 
 
-class LeafReader:
+class ContainerLeafReader:
     """Reads leaves."""
 
     def __init__(
@@ -106,7 +106,7 @@ class LeafReader:
         groups = self._cgroups
         rival = self._host.rival(cgroup, groups.units)
         if trusted and rival is None:
-            texts = as_text(cpus), as_text(mems)
+            texts = cpuset_file_text(cpus), cpuset_file_text(mems)
             was, unit = self._was.get(cgroup), self._host.unit_of(cgroup)
             return ContainerLeaf(
                 cgroup, target, ours, True, cpus, mems, cpus, mems, *texts, None, was, unit
@@ -132,7 +132,9 @@ class LeafReader:
     def _effective(self, cgroup: str, name: str) -> CpuSet | None:
         """Return the effective set of a cgroup, or None if the cgroup is not there."""
         try:
-            return as_set(self._cgroups.files.read(self._cgroups.effective_path(cgroup, name)))
+            return parse_cpuset(
+                self._cgroups.files.read(self._cgroups.effective_path(cgroup, name))
+            )
         except FileNotFoundError:  # it is missing, or lacks the controller
             return self._cgroups.effective(cgroup, name) if self._cgroups.exists(cgroup) else None
 
@@ -142,7 +144,9 @@ class LeafReader:
 
     def _found(self, one: NodePod, container: str) -> LocatedContainer:
         if one.ours:
-            return LocatedContainer((our_cgroup(self._root, one.pod, container),), runs=True)
+            return LocatedContainer(
+                (container_cgroup_path(self._root, one.pod, container),), runs=True
+            )
         return self.containers.find(one, container)
 
     def leftovers(self, wanted: set[str]) -> list[str]:

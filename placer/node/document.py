@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from placer.judge.breaches import RULES
-from placer.judge.scene import scene_of
+from placer.judge.scene import scene_for_judge
 from placer.node.pools import pools_of, with_cpus_of_all
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.files.errors import counted
-from placer_models.illegal_running import as_counted
+from placer_models.illegal_running import counted_as_legal
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.placement import Placement
 from placer_models.pod import Gang, pods_of
@@ -27,7 +27,7 @@ _RULES = (
 """Rules that must hold for a node's pods together, however they came there."""
 
 
-def node_placement_for(
+def placement_of_node(
     node: Node, instance: Instance, placement: Placement, generation: int = 1
 ) -> NodePlacement:
     """Return the document of a node of the instance: its running pods, and those placed there.
@@ -39,7 +39,7 @@ def node_placement_for(
     return with_cpus_of_all(NodePlacement(node, tuple(found), generation))
 
 
-def node_placements_for(instance: Instance, placement: Placement) -> Iterator[NodePlacement]:
+def placement_of_each_node(instance: Instance, placement: Placement) -> Iterator[NodePlacement]:
     """Yield the document of each node of the instance, of generation 1.
 
     Offered nodes that stay closed do not exist, and have no document.
@@ -51,7 +51,7 @@ def node_placements_for(instance: Instance, placement: Placement) -> Iterator[No
 
 
 def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePod]]:
-    running = [*map(as_counted, instance.running)]
+    running = [*map(counted_as_legal, instance.running)]
     pods = {pod.key: pod for pod in pods_of(instance.gangs)}
     pods |= {runner.pod.key: runner.pod for runner in running}
     told = {seat.key for seat in placement.pods}
@@ -75,7 +75,7 @@ def node_placement_faults(document: NodePlacement) -> tuple[str, ...]:
         Gang(one.pod.name, one.pod.namespace, (one.pod,), 1, lone=True) for one in document.pods
     )
     seats = Placement(tuple(one.placement for one in document.pods))
-    scene = scene_of(Instance((document.node,), gangs), seats)
+    scene = scene_for_judge(Instance((document.node,), gangs), seats)
     found = [finding.message for name in _RULES for finding in RULES[name](scene)]
     pools = pools_of(document)
     for qos, pool in ((QosClass.LS, pools.shared), (QosClass.BE, pools.best_effort)):

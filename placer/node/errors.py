@@ -1,17 +1,17 @@
 """Errors of the node's side."""
 
 
-class DocumentError(Exception):
+class ImpossibleDocumentError(Exception):
     """The document asks for something impossible, here or anywhere; ``str()`` says what."""
 
 
-class RefusedError(Exception):
+class NodeRefusedError(Exception):
     """The node refuses, and nothing is changed; ``str()`` says why and what helps."""
 
 
-class VanishedError(RefusedError):
+class VanishedError(NodeRefusedError):
     """A cgroup went while it was planned for or written; the same may be possible at once."""
 
 
-class ObserveOnlyError(RefusedError):
+class ObserveOnlyError(NodeRefusedError):
     """Placer must not write here until somebody has looked; ``str()`` says why, and at what."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from placer.node.cgroups import is_system_unit, is_unit
-from placer.node.errors import RefusedError
-from placer.node.systemd_units import MachineUnits
+from placer.node.cgroups import is_system_unit, is_systemd_unit
+from placer.node.errors import NodeRefusedError
+from placer.node.systemd_units import SystemdInterface
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT, path_below
 from placer_models.kubernetes.checkpoints.cpu_manager import (
@@ -61,7 +61,7 @@ class HostMachine:
     held_fault: str = ""
     held_file: str = DEVICE_MANAGER_CHECKPOINT
 
-    def rival(self, cgroup: str, units: MachineUnits | None = None) -> str | None:
+    def rival(self, cgroup: str, units: SystemdInterface | None = None) -> str | None:
         """Return the other writer of a cgroup, in words, or None if there is none that we know of.
 
         Args:
@@ -77,7 +77,7 @@ class HostMachine:
             return "the kubelet's static memory policy gives memory out on this node"
         if cgroup in self.disputed:
             return "somebody writes it again whenever Placer does"
-        if self.systemd and is_unit(cgroup):
+        if self.systemd and is_systemd_unit(cgroup):
             unit = cgroup.rpartition("/")[2]
             told = f"{unit} is a unit of systemd, which writes its cgroup again at each reload"
             if units is None:
@@ -89,7 +89,7 @@ class HostMachine:
 
     def unit_of(self, cgroup: str) -> str:
         """Return the unit by which systemd is asked to write a cgroup; empty if it is no unit's."""
-        return cgroup.rpartition("/")[2] if self.systemd and is_unit(cgroup) else ""
+        return cgroup.rpartition("/")[2] if self.systemd and is_systemd_unit(cgroup) else ""
 
 
 def read_host(root: Path = Path("/"), *, kubelet_root: str = KUBELET_ROOT) -> HostMachine:
@@ -128,11 +128,11 @@ def check_kubelet_root(kubelet_root: str) -> None:
     """Refuse a root directory of a kubelet that is not there.
 
     Raises:
-        RefusedError: Without it nothing would tell that a kubelet gives CPUs out.
+        NodeRefusedError: Without it nothing would tell that a kubelet gives CPUs out.
 
     """
     if not Path(kubelet_root).is_dir():
-        raise RefusedError(
+        raise NodeRefusedError(
             f"{kubelet_root} is no folder; name the kubelet's --root-dir, or leave --kubelet-root "
             "out where it has none of its own"
         )

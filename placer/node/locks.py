@@ -13,8 +13,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 
-from placer.node.cgroups import Cgroups, child_path, proc_path
-from placer.node.errors import RefusedError
+from placer.node.cgroups import Cgroups, as_proc_cgroup_path, child_cgroup_path
+from placer.node.errors import NodeRefusedError
 
 RUN = Path("/run/placer")
 """The folder of root's locks; systemd makes it for the service."""
@@ -25,7 +25,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
     """Hold a folder of state for one Placer at a time.
 
     Raises:
-        RefusedError: Another one holds it, or the folder is not ours alone.
+        NodeRefusedError: Another one holds it, or the folder is not ours alone.
 
     """
     taken = f"another Placer works with {folder}; wait for it, or stop it"
@@ -45,17 +45,18 @@ def locked_root(cgroups: Cgroups, root: str, state: Path) -> Iterator[None]:
         state: The folder of the state; locks are there if the user has no folder for locks.
 
     Raises:
-        RefusedError: Another one holds them, or the folder of the locks is not ours alone.
+        NodeRefusedError: Another one holds them, or the folder of the locks is not ours alone.
 
     """
     folder = _folder(state)
-    parts = list(accumulate(root.split("/"), child_path))
+    parts = list(accumulate(root.split("/"), child_cgroup_path))
     with ExitStack() as held:
         for cgroup in parts:
             told = hashlib.sha256(f"{cgroups.files.identity()} {cgroup}".encode()).hexdigest()
             name = f"cgroup-{told[:16]}.lock"
             taken = (
-                f"another Placer works with the cgroups below {proc_path(cgroup)} ('fuser "
+                f"another Placer works with the cgroups below {as_proc_cgroup_path(cgroup)} "
+                "('fuser "
                 f"{folder / name}' tells which process); wait for it, stop it, or name another "
                 "root by --root"
             )
@@ -94,7 +95,7 @@ def _locked(folder: Path, path: Path, how: int, taken: str) -> int:
                     return lock
         except BlockingIOError:
             os.close(lock)
-            raise RefusedError(taken) from None
+            raise NodeRefusedError(taken) from None
         except BaseException:
             os.close(lock)
             raise
@@ -108,15 +109,17 @@ def _opened(folder: Path, path: Path) -> int:
         found = folder.lstat()
         lock = os.open(path, flags, 0o600)
     except OSError as error:
-        raise RefusedError(
+        raise NodeRefusedError(
             f"{folder}: {error.strerror}; name another folder, or run as its owner"
         ) from None
     try:
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-            raise RefusedError(f"{folder} is not a folder of this user; name another one")
+            raise NodeRefusedError(f"{folder} is not a folder of this user; name another one")
         if found.st_mode & 0o022:
-            raise RefusedError(f"others may write {folder}; 'chmod 700 {folder}', and look at it")
-    except RefusedError:
+            raise NodeRefusedError(
+                f"others may write {folder}; 'chmod 700 {folder}', and look at it"
+            )
+    except NodeRefusedError:
         os.close(lock)
         raise
     return lock

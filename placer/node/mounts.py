@@ -5,13 +5,13 @@ from pathlib import Path
 
 from placer.node.cgroup_files import KernelCgroupFiles
 from placer.node.cgroups import CPU, CPUSET, HUGETLB, MEMORY, PIDS
-from placer.node.errors import RefusedError
+from placer.node.errors import NodeRefusedError
 
 _USED = (CPUSET, CPU, MEMORY, PIDS)
 """The controllers that are needed, all on one version."""
 
 
-class MountError(RefusedError):
+class MountError(NodeRefusedError):
     """The cgroup file systems cannot be used; ``str()`` says why and what to do."""
 
 

@@ -7,13 +7,13 @@ steps: old and new together, then what is inside, then the new one alone.
 
 from collections.abc import Iterator
 
-from placer.node.cgroups import CPUSET, Cgroups, as_set, as_text
+from placer.node.cgroups import CPUSET, Cgroups, cpuset_file_text, parse_cpuset
 from placer.node.current_values import ContainerLeaf
-from placer.node.operations import NodeOperation, OperationKind
+from placer.node.operations import CgroupOperation, CgroupOperationKind
 from placer_models.cpuset import CpuSet
 
 
-class SetWriter:
+class CpusetWriter:
     """Plans writes of sets, and remembers what they leave behind."""
 
     def __init__(self, cgroups: Cgroups) -> None:
@@ -22,7 +22,7 @@ class SetWriter:
 
     def writes(
         self, leaf: ContainerLeaf, file: str, old: str, goal: CpuSet, why: str
-    ) -> Iterator[NodeOperation]:
+    ) -> Iterator[CgroupOperation]:
         """Yield the writes that bring a leaf's cpus or mems to a set.
 
         Args:
@@ -36,20 +36,20 @@ class SetWriter:
         self._text.setdefault((leaf.cgroup, file), old)
         fresh = not leaf.exists
 
-        def write(cgroup: str, cpus: CpuSet) -> Iterator[NodeOperation]:
-            before, after = self._text[cgroup, file], as_text(cpus)
+        def write(cgroup: str, cpus: CpuSet) -> Iterator[CgroupOperation]:
+            before, after = self._text[cgroup, file], cpuset_file_text(cpus)
             self._text[cgroup, file] = after
             if before != after:
                 unit = leaf.unit if cgroup == leaf.cgroup else ""
-                yield NodeOperation(
-                    OperationKind.WRITE, CPUSET, cgroup, file, before, after, why, fresh, unit
+                yield CgroupOperation(
+                    CgroupOperationKind.WRITE, CPUSET, cgroup, file, before, after, why, fresh, unit
                 )
 
         inside = self._inside(leaf, file)
-        has = {cgroup: as_set(self._text[cgroup, file]) for cgroup in inside}
+        has = {cgroup: parse_cpuset(self._text[cgroup, file]) for cgroup in inside}
         outgrown = [cgroup for cgroup in inside if not has[cgroup] <= goal]
         if outgrown:
-            yield from write(leaf.cgroup, as_set(self._text[leaf.cgroup, file]) | goal)
+            yield from write(leaf.cgroup, parse_cpuset(self._text[leaf.cgroup, file]) | goal)
             apart = any(not has[cgroup] & goal for cgroup in outgrown)
             for cgroup in outgrown if apart else ():
                 yield from write(cgroup, has[cgroup] | goal)

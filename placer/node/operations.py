@@ -5,13 +5,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, parent_path
+from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, parent_path, parse_cpuset
 from placer.node.render.cgroup import NO_LIMIT, says_the_same
-from placer.node.render.systemd import property_for
+from placer.node.render.systemd import systemd_property_for
 from placer_models.cpuset import format_cpu_list
 
 
-class OperationKind(StrEnum):
+class CgroupOperationKind(StrEnum):
     """The kind of an operation."""
 
     MAKE = "make"
@@ -28,7 +28,7 @@ class OperationKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class NodeOperation:
+class CgroupOperation:
     """One change.
 
     Attributes:
@@ -43,7 +43,7 @@ class NodeOperation:
 
     """
 
-    kind: OperationKind
+    kind: CgroupOperationKind
     controller: str
     cgroup: str
     file: str = ""
@@ -64,66 +64,66 @@ SUBTREE = "cgroup.subtree_control"
 _EFFECT_STEP_S = 0.01
 
 
-class WrongEffectError(Exception):
+class IneffectiveWriteError(Exception):
     """The kernel accepted a value, but its effect is another one."""
 
 
-def perform_operation(operation: NodeOperation, cgroups: Cgroups) -> None:
+def perform_cgroup_operation(operation: CgroupOperation, cgroups: Cgroups) -> None:
     """Carry out an operation, and check that the kernel did what it says.
 
     Raises:
         OSError: The kernel refused.
-        UnitError: systemd refused, or did not answer.
-        WrongEffectError: Nobody refused, and yet the effect is another one.
+        SystemdError: systemd refused, or did not answer.
+        IneffectiveWriteError: Nobody refused, and yet the effect is another one.
 
     """
     files = cgroups.files
     path = cgroups.path(operation.controller, operation.cgroup, operation.file)
     match operation.kind:
-        case OperationKind.MAKE:
+        case CgroupOperationKind.MAKE:
             with suppress(FileExistsError):  # a runtime may have been quicker
                 files.make_directory(path)
-        case OperationKind.ENABLE:
+        case CgroupOperationKind.ENABLE:
             files.write(path, " ".join(f"+{name}" for name in operation.new.split()))
-        case OperationKind.WRITE if operation.unit:
+        case CgroupOperationKind.WRITE if operation.unit:
             _ask_systemd(operation, operation.new, cgroups)
             _check_effect(operation, cgroups)
-        case OperationKind.WRITE:
+        case CgroupOperationKind.WRITE:
             files.write(path, operation.new)
             _check_effect(operation, cgroups)
-        case OperationKind.REMOVE:
+        case CgroupOperationKind.REMOVE:
             if files.exists(path) and not cgroups.has_processes(operation.cgroup):
                 files.remove_directory(path)
 
 
-def revert_operation(operation: NodeOperation, cgroups: Cgroups) -> None:
+def revert_operation(operation: CgroupOperation, cgroups: Cgroups) -> None:
     """Undo an operation that was carried out.
 
     Raises:
         OSError: The kernel refused.
-        UnitError: systemd refused, or did not answer.
-        WrongEffectError: Nobody refused, and yet the effect is another one.
+        SystemdError: systemd refused, or did not answer.
+        IneffectiveWriteError: Nobody refused, and yet the effect is another one.
 
     """
     files = cgroups.files
     path = cgroups.path(operation.controller, operation.cgroup, operation.file)
     match operation.kind:
-        case OperationKind.MAKE:
+        case CgroupOperationKind.MAKE:
             if files.exists(path):
                 files.remove_directory(path)
-        case OperationKind.ENABLE:
+        case CgroupOperationKind.ENABLE:
             files.write(path, " ".join(f"-{name}" for name in operation.new.split()))
-        case OperationKind.WRITE if operation.unit:
+        case CgroupOperationKind.WRITE if operation.unit:
             _restore_unit(operation, cgroups)
-        case OperationKind.WRITE if operation.file in (CPUS, MEMS):
+        case CgroupOperationKind.WRITE if operation.file in (CPUS, MEMS):
             _restore_set(operation, path, cgroups)
-        case OperationKind.WRITE:
+        case CgroupOperationKind.WRITE:
             files.write(path, operation.old)
-        case OperationKind.REMOVE:
+        case CgroupOperationKind.REMOVE:
             raise AssertionError("a removal follows the commit, after which nothing is undone")
 
 
-def present_value(operation: NodeOperation, cgroups: Cgroups) -> str | None:
+def current_file_value(operation: CgroupOperation, cgroups: Cgroups) -> str | None:
     """Return what the file of an operation says now, or None if it is not there."""
     path = cgroups.path(operation.controller, operation.cgroup, operation.file)
     try:
@@ -132,40 +132,40 @@ def present_value(operation: NodeOperation, cgroups: Cgroups) -> str | None:
         return None
 
 
-def _ask_systemd(operation: NodeOperation, text: str, cgroups: Cgroups) -> None:
+def _ask_systemd(operation: CgroupOperation, text: str, cgroups: Cgroups) -> None:
     """Let systemd write a file, and wait for the kernel to say so: systemd may answer earlier."""
-    cgroups.units.set(operation.unit, [property_for(operation.file, text)])
+    cgroups.units.set(operation.unit, [systemd_property_for(operation.file, text)])
     give_up = time.monotonic() + cgroups.units.answer_s
     while not _says(operation, text, cgroups) and time.monotonic() < give_up:
         time.sleep(_EFFECT_STEP_S)
 
 
-def _says(operation: NodeOperation, text: str, cgroups: Cgroups) -> bool:
-    now = present_value(operation, cgroups)
+def _says(operation: CgroupOperation, text: str, cgroups: Cgroups) -> bool:
+    now = current_file_value(operation, cgroups)
     if now is None and operation.unit and text in NO_LIMIT:
         return True  # systemd takes away a controller for which no unit has a limit
     return says_the_same(operation.file, now or "", text)
 
 
-def _check_effect(operation: NodeOperation, cgroups: Cgroups) -> None:
+def _check_effect(operation: CgroupOperation, cgroups: Cgroups) -> None:
     file = operation.file
     if not _says(operation, operation.new, cgroups):
-        now = present_value(operation, cgroups)
-        raise WrongEffectError(
+        now = current_file_value(operation, cgroups)
+        raise IneffectiveWriteError(
             f"/{operation.cgroup}/{file}: {operation.writer} wrote {operation.new!r}, and it says "
             f"{now or ''!r}"
         )
     if operation.controller == CPUSET and file in (CPUS, MEMS):
         effective = cgroups.effective(operation.cgroup, file)
-        if effective != as_set(operation.new):
+        if effective != parse_cpuset(operation.new):
             name = cgroups.effective_path(operation.cgroup, file)
-            raise WrongEffectError(
+            raise IneffectiveWriteError(
                 f"/{name}: {operation.writer} wrote {operation.new!r} to {file}, and the kernel "
                 f"made it {format_cpu_list(effective)!r}"
             )
 
 
-def _restore_unit(operation: NodeOperation, cgroups: Cgroups) -> None:
+def _restore_unit(operation: CgroupOperation, cgroups: Cgroups) -> None:
     """Let systemd write the old value again; if it is empty, all that the cgroup above has.
 
     CPUs of an old set may be offline by now, and systemd rounds quotas: that is no failure.
@@ -175,12 +175,12 @@ def _restore_unit(operation: NodeOperation, cgroups: Cgroups) -> None:
         text = format_cpu_list(cgroups.effective(parent_path(operation.cgroup), operation.file))
     _ask_systemd(operation, text, cgroups)
     if operation.controller == CPUSET and not _says(operation, text, cgroups):
-        raise WrongEffectError(
+        raise IneffectiveWriteError(
             f"{operation.unit} was to have {text} again, and its {operation.file} does not say so"
         )
 
 
-def _restore_set(operation: NodeOperation, path: str, cgroups: Cgroups) -> None:
+def _restore_set(operation: CgroupOperation, path: str, cgroups: Cgroups) -> None:
     """Write the old set again, or what is left of it.
 
     A CPU of it may be offline by now. And not every kernel lets a cpuset with processes become
@@ -190,7 +190,7 @@ def _restore_set(operation: NodeOperation, path: str, cgroups: Cgroups) -> None:
         cgroups.files.write(path, operation.old)
     except OSError:
         above = cgroups.effective(parent_path(operation.cgroup), operation.file)
-        left = format_cpu_list(as_set(operation.old) & above or above)
+        left = format_cpu_list(parse_cpuset(operation.old) & above or above)
         if left == operation.old:
             raise
         cgroups.files.write(path, left)

@@ -13,25 +13,25 @@ from placer.node.cgroups import (
     MEMS,
     PIDS,
     Cgroups,
-    as_set,
-    child_path,
+    as_proc_cgroup_path,
+    child_cgroup_path,
     parent_path,
-    proc_path,
+    parse_cpuset,
 )
-from placer.node.container_roots import OUR_ROOT, check_root
+from placer.node.container_roots import OUR_ROOT, check_cgroup_root_path
 from placer.node.cpu_order import CpuHolder, NoOrderError, ordered_cpu_steps
-from placer.node.current_values import ContainerLeaf, LeafReader
+from placer.node.current_values import ContainerLeaf, ContainerLeafReader
 from placer.node.document import node_placement_faults, offline_owner
-from placer.node.errors import DocumentError, RefusedError
+from placer.node.errors import ImpossibleDocumentError, NodeRefusedError
 from placer.node.held_devices import given_twice
 from placer.node.host import HostMachine
-from placer.node.nested_cgroups import SetWriter
-from placer.node.operations import SUBTREE, NodeOperation, OperationKind
+from placer.node.nested_cgroups import CpusetWriter
+from placer.node.operations import SUBTREE, CgroupOperation, CgroupOperationKind
 from placer.node.pools import pools_of
 from placer.node.render.cgroup import cgroup_settings
 from placer.node.settings import SettingWriter
-from placer.node.targets import targets_of
-from placer.node.ways import CgroupWays
+from placer.node.targets import container_targets
+from placer.node.ways import CgroupWriteAccess
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.node_placement import NodePlacement
 
@@ -39,7 +39,7 @@ _LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
-class NodePlan:
+class CgroupPlan:
     """The operations to carry out on a node.
 
     Attributes:
@@ -54,8 +54,8 @@ class NodePlan:
 
     """
 
-    operations: tuple[NodeOperation, ...] = ()
-    finish: tuple[NodeOperation, ...] = ()
+    operations: tuple[CgroupOperation, ...] = ()
+    finish: tuple[CgroupOperation, ...] = ()
     absent: tuple[str, ...] = ()
     left_alone: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class NodePlan:
     lacking: tuple[str, ...] = ()
 
 
-def plan_of(
+def cgroup_plan_of(
     document: NodePlacement,
     cgroups: Cgroups,
     host: HostMachine,
@@ -73,7 +73,7 @@ def plan_of(
     in_force: bool = False,
     trusted: frozenset[str] = frozenset(),
     aside: Mapping[str, str] = MappingProxyType({}),
-) -> NodePlan:
+) -> CgroupPlan:
     """Return the plan that makes the cgroups of this machine as the document wants them.
 
     Args:
@@ -90,26 +90,26 @@ def plan_of(
         aside: Cgroup of a container that is not ours and is left alone -> why.
 
     Raises:
-        DocumentError: The document is wrong, or is not for this machine.
-        RefusedError: This node cannot do it now.
+        ImpossibleDocumentError: The document is wrong, or is not for this machine.
+        NodeRefusedError: This node cannot do it now.
 
     """
-    check_root(root)
+    check_cgroup_root_path(root)
     if not in_force:
         if faults := [
             *node_placement_faults(document),
             *given_twice(document, host.held, host.held_file),
         ]:
             more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
-            raise DocumentError(faults[0] + more)
+            raise ImpossibleDocumentError(faults[0] + more)
         if host.held_fault and any(one.placement.devices for one in document.pods):
-            raise RefusedError(
+            raise NodeRefusedError(
                 f"nobody can tell which devices the kubelet has given to pods: {host.held_fault}"
             )
     if host.present is not None:
         unknown = document.node.machine.topology.cpu.keys() - host.present
         if unknown:
-            raise DocumentError(
+            raise ImpossibleDocumentError(
                 f"the node {document.node.name!r} has CPUs {format_cpu_list(unknown)}, and this "
                 f"machine has {format_cpu_list(host.present)}: the document is for another machine"
             )
@@ -137,11 +137,11 @@ class _Planner:
         self._trusted = trusted
         self._host = host
         if not make_do and (wrong := offline_owner(document, self._online)):
-            raise RefusedError(wrong)
+            raise NodeRefusedError(wrong)
         self._settings = SettingWriter(cgroups, host, root)
         self._shared = pools_of(document).shared & self._online
-        self._ways = CgroupWays(cgroups)
-        reader = LeafReader(cgroups, host, root, previous)
+        self._ways = CgroupWriteAccess(cgroups)
+        reader = ContainerLeafReader(cgroups, host, root, previous)
         self._aside = aside
         self._absent: list[str] = []
         self._left_alone: list[str] = []
@@ -157,7 +157,7 @@ class _Planner:
             elif ours:
                 self._gone.append(cgroup)
 
-    def plan(self) -> NodePlan:
+    def plan(self) -> CgroupPlan:
         self._leaves = [
             leaf for leaf in self._leaves if leaf.cgroup in self._trusted or self._is_possible(leaf)
         ]
@@ -169,7 +169,7 @@ class _Planner:
             *self._cpusets(),
             *self._settings.writes(moving),
         )
-        return NodePlan(
+        return CgroupPlan(
             operations,
             () if self._trusted else tuple(self._removals()),
             tuple(self._absent),
@@ -179,10 +179,10 @@ class _Planner:
             tuple(self._settings.lacking),
         )
 
-    def _wanted(self, reader: LeafReader) -> Iterator[ContainerLeaf]:
+    def _wanted(self, reader: ContainerLeafReader) -> Iterator[ContainerLeaf]:
         """Yield the cgroup of each container, or several if those of its pod are not told apart."""
         by_cgroup: dict[str, ContainerLeaf] = {}
-        for target in targets_of(self._document, self._online, make_do=self._make_do):
+        for target in container_targets(self._document, self._online, make_do=self._make_do):
             found = reader.find(target)
             if found.why_not:
                 self._leave_alone(target.title, found.why_not)
@@ -202,7 +202,7 @@ class _Planner:
                     by_cgroup[cgroup] = self._for_both(other, leaf)
         if self._absent:
             for cgroup, why in reader.containers.barred.items():
-                self._leave_alone(f"whatever is in {proc_path(cgroup)}", why)
+                self._leave_alone(f"whatever is in {as_proc_cgroup_path(cgroup)}", why)
         yield from by_cgroup.values()
 
     def _for_both(self, one: ContainerLeaf, other: ContainerLeaf) -> ContainerLeaf:
@@ -212,9 +212,10 @@ class _Planner:
         assert one.target
         assert other.target
         if one.target.one is not other.target.one:
-            raise DocumentError(
+            raise ImpossibleDocumentError(
                 f"the containers {one.title} and {other.title} have one cgroup, "
-                f"{proc_path(one.cgroup)}; give their pods the uids and containerIds that they have"
+                f"{as_proc_cgroup_path(one.cgroup)}; give their pods the uids and "
+                "containerIds that they have"
             )
         pod = one.target.one.pod.title
         self._leave_alone(
@@ -235,18 +236,18 @@ class _Planner:
         """Return whether a cgroup can be as it is to be; one that is not ours stops no other.
 
         Raises:
-            RefusedError: It cannot, and is ours, or no cgroup could.
+            NodeRefusedError: It cannot, and is ours, or no cgroup could.
 
         """
         if not leaf.goal_cpus:
-            raise RefusedError(
+            raise NodeRefusedError(
                 f"{leaf.title} has no CPU left: all of its pool are owned or offline"
             )
         try:
             if leaf.cgroup in self._aside:
-                raise RefusedError(self._aside[leaf.cgroup])
+                raise NodeRefusedError(self._aside[leaf.cgroup])
             self._check(leaf)
-        except RefusedError as error:
+        except NodeRefusedError as error:
             if leaf.ours:
                 raise
             self._leave_alone(leaf.title, str(error))
@@ -257,7 +258,7 @@ class _Planner:
         """Refuse a goal that the cgroups above do not allow."""
         longest = max(map(len, leaf.cgroup.split("/")))
         if longest > _LONGEST_NAME:
-            raise DocumentError(
+            raise ImpossibleDocumentError(
                 f"{leaf.title}: the name of its cgroup is longer than {_LONGEST_NAME} characters"
             )
         if leaf.rival is not None:
@@ -265,8 +266,9 @@ class _Planner:
         above = parent_path(self._root) if leaf.ours else parent_path(leaf.cgroup)
         handed_down = leaf.ours or leaf.unit  # systemd hands down what its units need
         if not handed_down and (lacking := self._lacks_cpuset(leaf.cgroup)) is not None:
-            raise RefusedError(
-                f"{leaf.title}: {proc_path(lacking)} is not ours and does not hand cpuset down; "
+            raise NodeRefusedError(
+                f"{leaf.title}: {as_proc_cgroup_path(lacking)} is not ours and does not "
+                "hand cpuset down; "
                 f"write '+cpuset' to its {SUBTREE}"
             )
         for name, goal, what in (
@@ -275,9 +277,10 @@ class _Planner:
         ):
             has = self._has(above, name)
             if missing := goal - has:
-                raise RefusedError(
+                raise NodeRefusedError(
                     f"{leaf.title} is to have the {what} {format_cpu_list(missing)}, and "
-                    f"{proc_path(above)} above it has {format_cpu_list(has)}; give it more, or "
+                    f"{as_proc_cgroup_path(above)} above it has {format_cpu_list(has)}; "
+                    "give it more, or "
                     "place again"
                 )
         self._check_memory(leaf)
@@ -297,7 +300,7 @@ class _Planner:
             on = self._cgroups.files.read(self._cgroups.path(CPUSET, at, SUBTREE)).split()
             if CPUSET not in on:
                 return at
-            at = child_path(at, name)
+            at = child_cgroup_path(at, name)
         return None
 
     def _check_memory(self, leaf: ContainerLeaf) -> None:
@@ -311,12 +314,12 @@ class _Planner:
             return
         used = int(self._cgroups.files.read(path))
         if used > limit:
-            raise RefusedError(
+            raise NodeRefusedError(
                 f"{leaf.title} uses {used:,} bytes of memory, more than its limit of {limit:,}; "
                 "the kernel would end processes of it: raise the limit"
             )
 
-    def _ancestors(self, moving: list[ContainerLeaf]) -> Iterator[NodeOperation]:
+    def _ancestors(self, moving: list[ContainerLeaf]) -> Iterator[CgroupOperation]:
         """Make our cgroups from the top, each with all that the cgroup above our root has.
 
         So no container is ever held back by a cgroup of ours that is above it.
@@ -332,19 +335,21 @@ class _Planner:
         inner = dict.fromkeys([self._root, *(parent_path(leaf.cgroup) for leaf in ours)])
         for cgroup in inner:
             if trouble := self._ways.trouble(cgroup):
-                raise RefusedError(f"{trouble}; name another by --root")
+                raise NodeRefusedError(f"{trouble}; name another by --root")
             if rival := self._host.rival(cgroup):
-                raise RefusedError(f"{proc_path(cgroup)}: {rival}; name another by --root")
+                raise NodeRefusedError(
+                    f"{as_proc_cgroup_path(cgroup)}: {rival}; name another by --root"
+                )
             yield from self._make(cgroup, controllers, made)
             yield from self._hand_down(cgroup, controllers, fresh=cgroup in made)
             for name, cpus in whole.items():
                 text = "" if cgroup in made else self._cgroups.configured(cgroup, name)
                 if self._cgroups.version == 2 and not text:
                     continue  # it has what the cgroup above has
-                if as_set(text) != cpus or self._effective(cgroup, name, made) != cpus:
+                if parse_cpuset(text) != cpus or self._effective(cgroup, name, made) != cpus:
                     why = "room for the containers below"
-                    yield NodeOperation(
-                        OperationKind.WRITE,
+                    yield CgroupOperation(
+                        CgroupOperationKind.WRITE,
                         CPUSET,
                         cgroup,
                         name,
@@ -373,35 +378,38 @@ class _Planner:
         if self._cgroups.version == 1:
             missing = [name for name in controllers if not files.exists(name)]
             if missing:
-                raise RefusedError(f"the controller {missing[0]} is not mounted; mount it")
+                raise NodeRefusedError(f"the controller {missing[0]} is not mounted; mount it")
             return
         if self._cgroups.exists(above):
             on = files.read(self._cgroups.path(CPUSET, above, SUBTREE)).split()
             if missing := [name for name in controllers if name not in on]:
-                raise RefusedError(
-                    f"{proc_path(above)} is not ours and does not hand {', '.join(missing)} down; "
+                raise NodeRefusedError(
+                    f"{as_proc_cgroup_path(above)} is not ours and does not hand "
+                    f"{', '.join(missing)} down; "
                     f"write '{' '.join('+' + name for name in missing)}' to its {SUBTREE}"
                 )
 
-    def _make(self, cgroup: str, controllers: list[str], made: set[str]) -> Iterator[NodeOperation]:
+    def _make(
+        self, cgroup: str, controllers: list[str], made: set[str]
+    ) -> Iterator[CgroupOperation]:
         for controller in controllers if self._cgroups.version == 1 else [CPUSET]:
             if not self._cgroups.exists(cgroup, controller):
-                yield NodeOperation(
-                    OperationKind.MAKE, controller, cgroup, why="a cgroup of our own"
+                yield CgroupOperation(
+                    CgroupOperationKind.MAKE, controller, cgroup, why="a cgroup of our own"
                 )
                 if controller == CPUSET:
                     made.add(cgroup)
 
     def _hand_down(
         self, cgroup: str, controllers: list[str], *, fresh: bool
-    ) -> Iterator[NodeOperation]:
+    ) -> Iterator[CgroupOperation]:
         if self._cgroups.version == 1:
             return
         path = self._cgroups.path(CPUSET, cgroup, SUBTREE)
         on = [] if fresh else self._cgroups.files.read(path).split()
         if missing := [name for name in controllers if name not in on]:
-            yield NodeOperation(
-                OperationKind.ENABLE,
+            yield CgroupOperation(
+                CgroupOperationKind.ENABLE,
                 CPUSET,
                 cgroup,
                 SUBTREE,
@@ -411,7 +419,7 @@ class _Planner:
                 fresh,
             )
 
-    def _cpusets(self) -> Iterator[NodeOperation]:
+    def _cpusets(self) -> Iterator[CgroupOperation]:
         """Write the sets, in the order in which no exclusive CPU is ever in two places."""
         holders = [
             CpuHolder(
@@ -428,11 +436,11 @@ class _Planner:
         try:
             steps = ordered_cpu_steps(holders, self._shared)
         except NoOrderError as error:
-            raise RefusedError(str(error)) from None
+            raise NodeRefusedError(str(error)) from None
         last = {step.holder: n for n, step in enumerate(steps)}
-        sets = SetWriter(self._cgroups)
+        sets = CpusetWriter(self._cgroups)
 
-        def mems(leaf: ContainerLeaf) -> Iterator[NodeOperation]:
+        def mems(leaf: ContainerLeaf) -> Iterator[CgroupOperation]:
             if leaf.mems_differ:
                 why = "memory beside its CPUs"
                 yield from sets.writes(leaf, MEMS, leaf.mems_text, leaf.goal_mems, why)
@@ -456,7 +464,7 @@ class _Planner:
         found = cgroup_settings(leaf.target, self._cgroups.version, ours=leaf.ours)
         return next(setting.why for setting in found if setting.file == CPUS)
 
-    def _removals(self) -> Iterator[NodeOperation]:
+    def _removals(self) -> Iterator[CgroupOperation]:
         """Remove cgroups of ours whose pods are gone, from the bottom."""
         keep = {parent_path(leaf.cgroup) for leaf in self._leaves}
         gone = [below for cgroup in self._gone for below in self._cgroups.below(cgroup)]
@@ -468,15 +476,15 @@ class _Planner:
             others = (CPU, MEMORY, PIDS, HUGETLB) if self._cgroups.version == 1 else ()
             for controller in (*others, CPUSET):
                 if self._cgroups.exists(cgroup, controller):
-                    yield NodeOperation(
-                        OperationKind.REMOVE, controller, cgroup, why="its pod is gone"
+                    yield CgroupOperation(
+                        CgroupOperationKind.REMOVE, controller, cgroup, why="its pod is gone"
                     )
 
     def _observed(self) -> Iterator[str]:
         for leaf in self._leaves:
             if leaf.rival is not None and (leaf.cpus_differ or leaf.mems_differ or not leaf.exists):
                 yield (
-                    f"{leaf.title} in {proc_path(leaf.cgroup)} is on CPUs "
+                    f"{leaf.title} in {as_proc_cgroup_path(leaf.cgroup)} is on CPUs "
                     f"{format_cpu_list(leaf.cpus) or 'none'}, to be on "
                     f"{format_cpu_list(leaf.goal_cpus)}: {leaf.rival}; Placer only observes it"
                 )

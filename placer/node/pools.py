@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from placer_models.bound import bound_to, pool_on_numa_nodes
 from placer_models.cpuset import CpuSet
-from placer_models.instance.running_defaults import containers_of, pool_of
+from placer_models.instance.running_defaults import default_cpus_by_container, pool_of
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.policy import QosClass
@@ -73,7 +73,7 @@ def _settled(one: NodePod, document: NodePlacement, pools: NodePools) -> NodePod
     if spec.qos.owns_cpus:
         parts = tuple(
             given.get(part.name, part)
-            for part in containers_of(spec, seat.cpuset, node.machine.topology)
+            for part in default_cpus_by_container(spec, seat.cpuset, node.machine.topology)
         )
         return replace(one, placement=replace(seat, containers=parts))
     pool = pools.best_effort if spec.qos is QosClass.BE else pools.shared

@@ -10,17 +10,17 @@ from placer.node.cgroups import (
     MEMSW,
     MIGRATE,
     Cgroups,
+    as_proc_cgroup_path,
     parent_path,
-    proc_path,
 )
 from placer.node.current_values import ContainerLeaf
 from placer.node.host import HostMachine
-from placer.node.operations import SUBTREE, NodeOperation, OperationKind
+from placer.node.operations import SUBTREE, CgroupOperation, CgroupOperationKind
 from placer.node.render.cgroup import (
     NO_LIMIT,
     SWAP,
     cgroup_settings,
-    is_more,
+    is_higher_limit,
     page_size_name,
     says_the_same,
 )
@@ -40,23 +40,23 @@ class SettingWriter:
         self._root = root
         self.lacking: dict[str, None] = {}
 
-    def before_sets(self, leaves: Iterable[ContainerLeaf]) -> Iterator[NodeOperation]:
+    def before_sets(self, leaves: Iterable[ContainerLeaf]) -> Iterator[CgroupOperation]:
         """Yield the writes that come before those of sets, as they say how cpusets change."""
         if self._cgroups.version == 1:
             for leaf in leaves:
                 yield from self._writes(leaf, before=True)
 
-    def writes(self, leaves: Iterable[ContainerLeaf]) -> Iterator[NodeOperation]:
+    def writes(self, leaves: Iterable[ContainerLeaf]) -> Iterator[CgroupOperation]:
         """Yield the other writes, with the memory limits in an order that the kernel accepts."""
         for leaf in leaves:
             found = list(self._writes(leaf, before=False))
             both = next((one for one in found if one.file == MEMSW), None)
-            if both is not None and is_more(both.new, both.old):
+            if both is not None and is_higher_limit(both.new, both.old):
                 # It is never below the memory limit: it grows first, and shrinks last.
                 found = [both, *(one for one in found if one is not both)]
             yield from found
 
-    def _writes(self, leaf: ContainerLeaf, *, before: bool) -> Iterator[NodeOperation]:
+    def _writes(self, leaf: ContainerLeaf, *, before: bool) -> Iterator[CgroupOperation]:
         if leaf.target is None:
             return
         files = self._cgroups.files
@@ -79,8 +79,8 @@ class SettingWriter:
                 continue
             if not fresh and says_the_same(file, present, new):
                 continue
-            yield NodeOperation(
-                OperationKind.WRITE,
+            yield CgroupOperation(
+                CgroupOperationKind.WRITE,
                 controller,
                 leaf.cgroup,
                 file,
@@ -116,5 +116,5 @@ class SettingWriter:
         path = groups.path(CPUSET, above, SUBTREE)
         if groups.exists(above) and HUGETLB not in groups.files.read(path).split():
             mend = f"write '+{HUGETLB}' to its {SUBTREE}"
-            return f"{proc_path(above)} does not hand {HUGETLB} down; {mend}"
+            return f"{as_proc_cgroup_path(above)} does not hand {HUGETLB} down; {mend}"
         return None

@@ -22,10 +22,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from placer.node.errors import ObserveOnlyError, RefusedError
+from placer.node.errors import NodeRefusedError, ObserveOnlyError
 from placer.node.locks import locked_folder
-from placer.node.operations import NodeOperation, OperationKind
-from placer.node.plan import NodePlan
+from placer.node.operations import CgroupOperation, CgroupOperationKind
+from placer.node.plan import CgroupPlan
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import node_placement_of, node_placement_to_dict
@@ -57,13 +57,13 @@ class AppliedState:
         """Hold the folder for one Placer at a time.
 
         Raises:
-            RefusedError: Another one holds it, or the folder is not ours alone.
+            NodeRefusedError: Another one holds it, or the folder is not ours alone.
 
         """
         with locked_folder(self.folder):
             yield
 
-    def begin(self, document: NodePlacement, plan: NodePlan) -> None:
+    def begin(self, document: NodePlacement, plan: CgroupPlan) -> None:
         """Note what is about to be done, before the first operation."""
         body = (
             f'{{"document":{self._written(document)},"operations":{_written(plan.operations)},'
@@ -88,11 +88,11 @@ class AppliedState:
             self._last = data, document
         self._remove(COMMITTED)
 
-    def unfinished(self) -> tuple[NodePlacement, NodePlan] | None:
+    def unfinished(self) -> tuple[NodePlacement, CgroupPlan] | None:
         """Return what was begun and not committed, or None."""
         return self._read_journal(JOURNAL)
 
-    def committed(self) -> tuple[NodePlacement, NodePlan] | None:
+    def committed(self) -> tuple[NodePlacement, CgroupPlan] | None:
         """Return what was committed and not finished, or None."""
         return self._read_journal(COMMITTED)
 
@@ -143,7 +143,7 @@ class AppliedState:
         """
         try:
             data = self._read(OBSERVE_ONLY)
-        except RefusedError as error:
+        except NodeRefusedError as error:
             raise ObserveOnlyError(str(error)) from None
         if data is not None:
             why = data.decode(errors="replace").strip()
@@ -159,13 +159,13 @@ class AppliedState:
             self._text = document, json.dumps(tree, separators=(",", ":"))
         return self._text[1]
 
-    def _read_journal(self, name: str) -> tuple[NodePlacement, NodePlan] | None:
+    def _read_journal(self, name: str) -> tuple[NodePlacement, CgroupPlan] | None:
         data = self._read(name)
         if data is None:
             return None
         tree = self._tree(name, data)
         try:
-            plan = NodePlan(_operations(tree["operations"]), _operations(tree["finish"]))
+            plan = CgroupPlan(_operations(tree["operations"]), _operations(tree["finish"]))
             return self._document(tree["document"], name), plan
         except (KeyError, TypeError, ValueError) as error:
             raise self._unreadable(name, f"{type(error).__name__}: {error}") from None
@@ -193,7 +193,7 @@ class AppliedState:
         except OSError as error:
             if error.errno == errno.ENXIO:  # a socket
                 raise self._no_file(name) from None
-            raise RefusedError(
+            raise NodeRefusedError(
                 f"{self.folder / name} cannot be read: {error.strerror}; run as its owner"
             ) from None
         try:
@@ -271,11 +271,13 @@ def _sealed(text: str) -> bytes:
     return _head(body) + b"\n" + body
 
 
-def _written(operations: Sequence[NodeOperation]) -> str:
-    names = [field.name for field in fields(NodeOperation)]
+def _written(operations: Sequence[CgroupOperation]) -> str:
+    names = [field.name for field in fields(CgroupOperation)]
     trees = [{name: getattr(one, name) for name in names} for one in operations]
     return json.dumps(trees, separators=(",", ":"))
 
 
-def _operations(trees: Sequence[dict[str, Any]]) -> tuple[NodeOperation, ...]:
-    return tuple(NodeOperation(**{**tree, "kind": OperationKind(tree["kind"])}) for tree in trees)
+def _operations(trees: Sequence[dict[str, Any]]) -> tuple[CgroupOperation, ...]:
+    return tuple(
+        CgroupOperation(**{**tree, "kind": CgroupOperationKind(tree["kind"])}) for tree in trees
+    )

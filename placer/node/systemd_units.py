@@ -58,11 +58,11 @@ class UnitProperty:
     value: _Value
 
 
-class UnitError(Exception):
+class SystemdError(Exception):
     """Systemd did not do it, or did not say whether it did; ``str()`` says why."""
 
 
-class MachineUnits(Protocol):
+class SystemdInterface(Protocol):
     """The units of this machine.
 
     Attributes:
@@ -79,7 +79,7 @@ class MachineUnits(Protocol):
         """Give properties to a unit until the next boot; the kernel may be told a little later.
 
         Raises:
-            UnitError: systemd refused, or did not answer: then it may still do it.
+            SystemdError: systemd refused, or did not answer: then it may still do it.
 
         """
 
@@ -87,7 +87,7 @@ class MachineUnits(Protocol):
         """Wait until all that was asked before is done or refused, whoever asked.
 
         Raises:
-            UnitError: systemd did not answer.
+            SystemdError: systemd did not answer.
 
         """
 
@@ -106,11 +106,11 @@ class NoSystemd:
 
     def set(self, unit: str, properties: Sequence[UnitProperty]) -> None:
         """Refuse."""
-        raise UnitError(f"{unit}: {self._why}")
+        raise SystemdError(f"{unit}: {self._why}")
 
     def settle(self) -> None:
         """Refuse: changes that another run asked for may still come."""
-        raise UnitError(self._why)
+        raise SystemdError(self._why)
 
 
 class SystemdUnits:
@@ -144,7 +144,7 @@ class SystemdUnits:
             return ""
         try:
             version = self._version()
-        except UnitError as error:
+        except SystemdError as error:
             return str(error)
         number = re.match(r"[0-9]+", version)
         if number is None or int(number[0]) < CPUSET_SINCE:
@@ -157,15 +157,15 @@ class SystemdUnits:
         """Give properties to a unit until the next boot; the kernel may be told a little later.
 
         Raises:
-            UnitError: systemd refused, or did not answer: then it may still do it.
+            SystemdError: systemd refused, or did not answer: then it may still do it.
 
         """
         variant = _bindings().Variant
         told = [[one.bus_name, variant(one.signature, one.value)] for one in properties]
         try:
             self._ask(_MANAGER, "SetUnitProperties", "sba(sv)", [unit, True, told])
-        except UnitError as error:
-            raise UnitError(f"{unit}: {error}") from None
+        except SystemdError as error:
+            raise SystemdError(f"{unit}: {error}") from None
 
     def settle(self) -> None:
         """Wait until all that was asked before is done or refused, whoever asked.
@@ -173,14 +173,14 @@ class SystemdUnits:
         systemd takes one message after the other, and writes cgroups before it takes the next.
 
         Raises:
-            UnitError: systemd did not answer.
+            SystemdError: systemd did not answer.
 
         """
         give_up = time.monotonic() + self._settle_s
         while True:
             try:
                 self._ask("org.freedesktop.DBus.Peer", "Ping")
-            except UnitError:
+            except SystemdError:
                 if time.monotonic() >= give_up:
                     raise
                 time.sleep(min(0.2, self._settle_s))
@@ -218,9 +218,9 @@ class SystemdUnits:
         reply = self._runner.run(self._answer(message))
         if reply.message_type is bus.MessageType.ERROR:
             if reply.error_name in _AWAY:
-                raise UnitError("systemd is not on D-Bus, or went away")
+                raise SystemdError("systemd is not on D-Bus, or went away")
             why = reply.body[0] if reply.signature.startswith("s") else "no reason"
-            raise UnitError(f"systemd says {why} ({reply.error_name})")
+            raise SystemdError(f"systemd says {why} ({reply.error_name})")
         return list(reply.body)
 
     async def _answer(self, message: "Message") -> "Message":
@@ -234,11 +234,13 @@ class SystemdUnits:
                 bus = await self._open_bus()
                 answer: Message | None = await bus.call(message)
         except TimeoutError:
-            raise UnitError(f"systemd did not answer in {self.answer_s:g} s") from None
+            raise SystemdError(f"systemd did not answer in {self.answer_s:g} s") from None
         except (OSError, EOFError, AuthError, DBusError, InvalidAddressError) as error:
-            raise UnitError(f"D-Bus cannot be used: {str(error) or type(error).__name__}") from None
+            raise SystemdError(
+                f"D-Bus cannot be used: {str(error) or type(error).__name__}"
+            ) from None
         if answer is None:
-            raise UnitError("the D-Bus daemon went away before systemd answered")
+            raise SystemdError("the D-Bus daemon went away before systemd answered")
         return answer
 
     async def _open_bus(self) -> "MessageBus":
@@ -256,6 +258,6 @@ def _bindings() -> Any:
     try:
         return importlib.import_module("dbus_fast")
     except ImportError:
-        raise UnitError(
+        raise SystemdError(
             "the package dbus-fast is not installed: pip install 'placer[systemd]'"
         ) from None

@@ -6,7 +6,7 @@ The owner of a cgroup's directory may make any cgroup below it, and whoever may 
 
 import os
 
-from placer.node.cgroups import CPU, CPUSET, Cgroups, parent_path, proc_path
+from placer.node.cgroups import CPU, CPUSET, Cgroups, as_proc_cgroup_path, parent_path
 
 _WRITTEN_BY_OTHERS = 0o022
 _DELEGATED_BY = {
@@ -16,7 +16,7 @@ _DELEGATED_BY = {
 """Version -> whose owner may make cgroups or move processes: the directory, and files in it."""
 
 
-class CgroupWays:
+class CgroupWriteAccess:
     """Who may change the steps of the way to a cgroup; each step is asked about once."""
 
     def __init__(self, cgroups: Cgroups) -> None:
@@ -45,7 +45,9 @@ class CgroupWays:
                     user, mode = self._cgroups.files.owner(path)
                 except FileNotFoundError:
                     continue
-                where = f"{proc_path(cgroup)}/{file}" if file else proc_path(cgroup)
+                where = (
+                    f"{as_proc_cgroup_path(cgroup)}/{file}" if file else as_proc_cgroup_path(cgroup)
+                )
                 if user not in self._ours:
                     return f"{where} belongs to uid {user}, who may put anything there"
                 if mode & _WRITTEN_BY_OTHERS:

@@ -9,8 +9,8 @@ from placer.greedy.scorers.dot_product import DotProductScoring
 from placer.greedy.scorers.fragmentation import FragmentationScoring
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Node
-from placer_models.demand import ExpectedDemand, demand_of
-from placer_models.forecast import forecast_of, shape_of
+from placer_models.demand import ExpectedDemand, expected_demand_from_counts
+from placer_models.forecast import expected_shape_of, forecast_of
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import PodSpec
 
@@ -28,7 +28,7 @@ POLICIES = (*(strategy.value for strategy in NodeStrategy), GIVEN, *_SCORERS)
 """Their names."""
 
 
-def options_of(policy: str, specs: Iterable[PodSpec]) -> SolveOptions:
+def solve_options_for_policy(policy: str, specs: Iterable[PodSpec]) -> SolveOptions:
     """Return how to place pods under a policy.
 
     Args:
@@ -42,7 +42,7 @@ def options_of(policy: str, specs: Iterable[PodSpec]) -> SolveOptions:
     return SolveOptions(Engine.GREEDY, strategy=strategy)
 
 
-def demand_of_list(
+def expected_demand_for_policy(
     policy: str, specs: Iterable[PodSpec], nodes: Iterable[Node]
 ) -> ExpectedDemand | None:
     """Return the pods that a Scheduler is told to expect under a policy; None: it is told nothing.
@@ -55,5 +55,5 @@ def demand_of_list(
     """
     if policy != GIVEN:
         return None
-    listed = Counter(shape for spec in specs if (shape := shape_of(spec)) is not None)
-    return demand_of(forecast_of(listed, nodes))
+    listed = Counter(shape for spec in specs if (shape := expected_shape_of(spec)) is not None)
+    return expected_demand_from_counts(forecast_of(listed, nodes))

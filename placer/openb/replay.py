@@ -13,9 +13,9 @@ from itertools import islice
 from statistics import fmean
 from time import perf_counter
 
-from placer.openb.policies import demand_of_list, options_of
+from placer.openb.policies import expected_demand_for_policy, solve_options_for_policy
 from placer.openb.trace import Trace
-from placer.openb.words import TraceWords
+from placer.openb.words import TraceConverter
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
 from placer.search.options import SolveOptions
@@ -96,12 +96,12 @@ class _Calls:
     """Calls of a Scheduler, and what became of them."""
 
     def __init__(self, trace: Trace, policy: str) -> None:
-        words = TraceWords()
+        words = TraceConverter()
         self.words = words
         specs = [words.spec(pod) for pod in trace.pods]
         nodes = trace.ranked_nodes(words)
-        self.scheduler = Scheduler(nodes, demand=demand_of_list(policy, specs, nodes))
-        self.options: SolveOptions = options_of(policy, specs)
+        self.scheduler = Scheduler(nodes, demand=expected_demand_for_policy(policy, specs, nodes))
+        self.options: SolveOptions = solve_options_for_policy(policy, specs)
         self.call_s: list[float] = []
         self.rejected = 0
 
@@ -116,7 +116,7 @@ class _Calls:
         return placed
 
 
-def replay_trace(trace: Trace, policy: str, batch: int, tell: TellArrived) -> ReplayResult:
+def replay_arrivals(trace: Trace, policy: str, batch: int, tell: TellArrived) -> ReplayResult:
     """Replay a trace without departures.
 
     Args:
@@ -134,7 +134,7 @@ def replay_trace(trace: Trace, policy: str, batch: int, tell: TellArrived) -> Re
         got += [gpu_milli_of(gang) * (gang.pods[0].key in placed) for gang in gangs]
         tell(len(asked))
     return ReplayResult(
-        allocation=allocation_at(MARKS, asked, got, trace.capacity_milli),
+        allocation=allocation_by_arrived_percent(MARKS, asked, got, trace.capacity_milli),
         over_time=(),
         pods=len(asked),
         rejected=calls.rejected,
@@ -230,7 +230,7 @@ def gpu_milli_of(gang: Gang) -> int:
     )
 
 
-def allocation_at(
+def allocation_by_arrived_percent(
     marks: Iterable[int], asked: Sequence[int], got: Sequence[int], capacity: int
 ) -> dict[int, float]:
     """Return mark -> the mean allocation in percent over arrivals that round to the mark.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from placer.openb.arrivals import ArrivalOrder, read_arrival_order
 from placer.openb.lists import WHOLE_MILLI, TraceNode, TracePod, read_nodes, read_pods
-from placer.openb.words import TraceWords, gpu_models_of
+from placer.openb.words import TraceConverter, gpu_models_of
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Gang
 
@@ -24,13 +24,13 @@ class Trace:
         """All GPUs, in 1/1000."""
         return WHOLE_MILLI * sum(node.gpus for node in self.nodes)
 
-    def ranked_nodes(self, words: TraceWords) -> tuple[Node, ...]:
+    def ranked_nodes(self, words: TraceConverter) -> tuple[Node, ...]:
         """Return the nodes, whose names begin with their rank: by name is by rank."""
         width = len(str(len(self.nodes)))
         pairs = zip(self.nodes, self.arrivals.ranks, strict=True)
         return tuple(words.node(node, f"{rank:0{width}}-{node.name}") for node, rank in pairs)
 
-    def arriving(self, words: TraceWords, *, most: int | None = None) -> Iterator[Gang]:
+    def arriving(self, words: TraceConverter, *, most: int | None = None) -> Iterator[Gang]:
         """Yield the pods in order of arrival, each with a name of its own.
 
         Args:
@@ -59,7 +59,7 @@ def read_trace(nodes: Path, pods: Path, sequence: Path, seed: int) -> Trace:
 
 def instance_of(nodes: tuple[TraceNode, ...], pods: tuple[TracePod, ...]) -> Instance:
     """Return all nodes, idle, and all pods, waiting, in the order of their lists."""
-    words = TraceWords()
+    words = TraceConverter()
     return Instance(
         tuple(words.node(node) for node in nodes), tuple(words.lone(pod) for pod in pods)
     )

@@ -25,7 +25,7 @@ NAMESPACE = "openb"
 """The namespace of all pods."""
 
 
-class TraceWords:
+class TraceConverter:
     """The words for one trace; equal rows of its lists share theirs."""
 
     def __init__(self) -> None:

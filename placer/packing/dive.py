@@ -1,7 +1,7 @@
 """Diving for a good filling: what the linear program uses whole is kept, the rest solved again."""
 
 from placer.packing.bins import Filling, PackingProblem
-from placer.packing.prices import BinUse, PackingProgram
+from placer.packing.prices import BinPatternUse, PackingProgram
 
 _NEARLY = 1e-6
 
@@ -62,6 +62,6 @@ def completed_filling(packing: PackingProblem, filling: Filling) -> Filling:
     return filling
 
 
-def _to_keep(uses: list[BinUse]) -> list[BinUse]:
+def _to_keep(uses: list[BinPatternUse]) -> list[BinPatternUse]:
     whole = [use for use in uses if use.times >= 1 - _NEARLY]
     return whole or sorted(uses, key=lambda use: use.times)[-1:]

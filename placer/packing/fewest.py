@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from placer.packing.bins import Counts, Filling, PackingProblem
 from placer.packing.dive import filled_by_diving
 from placer.packing.knapsack import full_patterns
-from placer.packing.prices import BinPrices, PackingProgram
+from placer.packing.prices import ItemPrices, PackingProgram
 from placer.packing.step_limit import StepBudget, StepLimitError
 
 
@@ -24,7 +24,7 @@ class FewestBins:
     bound: int
 
 
-def fewest_new_bins(packing: PackingProblem, start: Filling, limit: StepBudget) -> FewestBins:
+def pack_into_fewest_bins(packing: PackingProblem, start: Filling, limit: StepBudget) -> FewestBins:
     """Return a filling with the fewest new bins that the limit allows, and a bound.
 
     Args:
@@ -55,7 +55,7 @@ def fewest_new_bins(packing: PackingProblem, start: Filling, limit: StepBudget) 
 
 
 def pack_into(
-    packing: PackingProblem, bins: int, limit: StepBudget, prices: BinPrices | None = None
+    packing: PackingProblem, bins: int, limit: StepBudget, prices: ItemPrices | None = None
 ) -> Filling | None:
     """Return a filling with that many bins in all, or None if there is none.
 

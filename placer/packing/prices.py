@@ -17,7 +17,7 @@ _SCALE = 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class BinPrices:
+class ItemPrices:
     """Whole-number prices.
 
     Attributes:
@@ -42,7 +42,7 @@ class BinPrices:
 
 
 @dataclass(frozen=True, slots=True)
-class BinUse:
+class BinPatternUse:
     """How often a pattern is used, in fractions: a part of the linear program's answer.
 
     Attributes:
@@ -63,7 +63,7 @@ class PackingProgram:
         self._limit = limit
         self._known: dict[tuple[int | None, Counts], None] = {}
 
-    def best(self, counts: Counts, bins: Sequence[int]) -> tuple[BinPrices, list[BinUse]]:
+    def best(self, counts: Counts, bins: Sequence[int]) -> tuple[ItemPrices, list[BinPatternUse]]:
         """Return the prices with the best bound for the items, and the patterns behind it.
 
         Args:
@@ -88,13 +88,15 @@ class PackingProgram:
             if new.keys() <= self._known.keys():
                 break
             self._known |= new
-        bare = BinPrices(of_item, 0, ())
-        prices = BinPrices(
+        bare = ItemPrices(of_item, 0, ())
+        prices = ItemPrices(
             of_item, bare.worth(fullest[None]), tuple(bare.worth(fullest[i]) for i in bins)
         )
         patterns = [*((None, _alone(i, len(counts))) for i in range(len(counts))), *rows]
         uses = zip(patterns, optimum.duals, strict=True)
-        return prices, [BinUse(bin, pattern, times) for (bin, pattern), times in uses if times > 0]
+        return prices, [
+            BinPatternUse(bin, pattern, times) for (bin, pattern), times in uses if times > 0
+        ]
 
     def _bin(self, number: int | None) -> Bin:
         return self._packing.fresh if number is None else self._packing.bins[number]

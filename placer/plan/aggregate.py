@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.linear import LinearProgram
-from placer.plan.market import BinDevices, BinKind, Market, most_alone
+from placer.plan.market import BinDevices, BinKind, Market, most_in_empty_bin
 
 SHORT = 50.0
 """An item without a place costs so many times as much as the dearest bin."""
@@ -23,7 +23,7 @@ FUNCTIONS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class AggregateColumn:
+class AggregateProgramRow:
     """What a row of the program is about.
 
     Attributes:
@@ -47,7 +47,7 @@ class AggregateSolution:
     """
 
     values: NDArray[np.float64]
-    rents: tuple[dict[AggregateColumn, float], ...]
+    rents: tuple[dict[AggregateProgramRow, float], ...]
 
 
 def dual_feasible_function(size: int, room: int, k: int) -> float:
@@ -73,13 +73,15 @@ def solve_aggregate_program(market: Market, functions: int = FUNCTIONS) -> Aggre
     ]
     dearest = float(max(kind.price for kind in market.kinds) or 1)
     demand: list[list[int]] = []
-    rows: list[list[tuple[AggregateColumn, int]]] = [[] for _ in market.kinds]
+    rows: list[list[tuple[AggregateProgramRow, int]]] = [[] for _ in market.kinds]
     for counts in market.blocks:
         demand.append([program.row(least=float(count)) for count in counts])
         for row in demand[-1]:
             program.put(row, program.variable(SHORT * dearest), 1.0)
         for number, kind in enumerate(market.kinds):
-            here = [i for i, count in enumerate(counts) if count and most_alone(kind, i, count)]
+            here = [
+                i for i, count in enumerate(counts) if count and most_in_empty_bin(kind, i, count)
+            ]
             places = {item: program.variable() for item in here}
             for item, place in places.items():
                 program.put(demand[-1][item], place, 1.0)
@@ -90,9 +92,9 @@ def solve_aggregate_program(market: Market, functions: int = FUNCTIONS) -> Aggre
                     program.put(row, places[item], size)
                 rows[number].append((subject, row))
     program.solve()
-    rents: list[dict[AggregateColumn, float]] = []
+    rents: list[dict[AggregateProgramRow, float]] = []
     for mine in rows:
-        rent: dict[AggregateColumn, float] = {}
+        rent: dict[AggregateProgramRow, float] = {}
         for subject, row in mine:
             rent[subject] = rent.get(subject, 0.0) + max(0.0, -program.dual(row))
         rents.append(rent)
@@ -102,7 +104,7 @@ def solve_aggregate_program(market: Market, functions: int = FUNCTIONS) -> Aggre
 
 def _rows(
     kind: BinKind, here: list[int], functions: int
-) -> Iterator[tuple[AggregateColumn, dict[int, float]]]:
+) -> Iterator[tuple[AggregateProgramRow, dict[int, float]]]:
     """Yield rows: what each item takes, where a bin has 1. Equal rows come once."""
     seen: set[tuple[float, ...]] = set()
     for k in range(functions + 1):
@@ -115,11 +117,11 @@ def _rows(
 
 def _of_function(
     kind: BinKind, here: list[int], k: int
-) -> Iterator[tuple[AggregateColumn, list[float]]]:
+) -> Iterator[tuple[AggregateProgramRow, list[float]]]:
     sizes = [kind.sizes[item] or kind.room for item in here]
     for number, room in enumerate(kind.room):
         yield (
-            AggregateColumn(None, number),
+            AggregateProgramRow(None, number),
             [dual_feasible_function(size[number], room, k) for size in sizes],
         )
     for which, devices in enumerate(kind.devices):
@@ -128,19 +130,22 @@ def _of_function(
 
 def _of_devices(
     which: int, devices: BinDevices, here: list[int], k: int
-) -> Iterator[tuple[AggregateColumn, list[float]]]:
+) -> Iterator[tuple[AggregateProgramRow, list[float]]]:
     """Yield what items take of devices: of their number, and of the inside of one device."""
     number = len(devices.rooms)
     if not number:
         return
     asks = [devices.asks[item] for item in here]
     free = sum(devices.free)
-    yield AggregateColumn(which, -1), [dual_feasible_function(ask.whole, free, k) for ask in asks]
+    yield (
+        AggregateProgramRow(which, -1),
+        [dual_feasible_function(ask.whole, free, k) for ask in asks],
+    )
     for quantity in range(len(devices.rooms[0])):
         # By the largest device: a part of it is a part at least as large of any other.
         room = max(room[quantity] for room in devices.rooms)
         yield (
-            AggregateColumn(which, quantity),
+            AggregateProgramRow(which, quantity),
             [
                 ask.whole / number
                 + sum(

@@ -140,7 +140,7 @@ class OffersRunOut:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanMend:
+class QuestionChange:
     """A change of a question that would do.
 
     Attributes:
@@ -176,7 +176,7 @@ class NoPlanExists:
     unplaced: tuple[Unplaced, ...] = ()
     short: tuple[OffersRunOut, ...] = ()
     ended: tuple[tuple[str, int], ...] = ()
-    mends: tuple[PlanMend, ...] = ()
+    mends: tuple[QuestionChange, ...] = ()
     looked_for: tuple[str, ...] = ()
 
 
@@ -197,7 +197,7 @@ class NoPlanFound:
     scenario: str = ""
     unplaced: tuple[Unplaced, ...] = ()
     pods: int = 0
-    mends: tuple[PlanMend, ...] = ()
+    mends: tuple[QuestionChange, ...] = ()
 
 
 PlanAnswer = PurchasePlan | NoPlanExists | NoPlanFound

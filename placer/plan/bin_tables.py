@@ -13,7 +13,7 @@ Truth = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class BinTables:
+class BinKindArrays:
     """Kinds of bins as arrays; types of devices are padded to the largest of them.
 
     Attributes:
@@ -47,7 +47,7 @@ class BinTables:
         return len(self.rooms)
 
 
-def tables_of(kinds: Sequence[BinKind]) -> BinTables:
+def bin_kind_arrays_of(kinds: Sequence[BinKind]) -> BinKindArrays:
     """Write kinds as tables."""
     items, width, many = len(kinds[0].sizes), len(kinds[0].room), len(kinds)
     types = len(kinds[0].devices)
@@ -75,7 +75,7 @@ def tables_of(kinds: Sequence[BinKind]) -> BinTables:
                 for entry, (of_class, times) in enumerate(ask.shares):
                     share[which, number, item, entry] = of_class
                     count[which, number, item, entry] = times
-    return BinTables(
+    return BinKindArrays(
         np.array([[size is not None for size in kind.sizes] for kind in kinds]),
         np.array([kind.room for kind in kinds], np.int64).reshape(many, width),
         np.array(sizes, np.int64).reshape(many, items, width),

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from placer.plan.aggregate import AggregateColumn, AggregateSolution
+from placer.plan.aggregate import AggregateProgramRow, AggregateSolution
 from placer.plan.answer import BindingResource, ResourceUse
 from placer.plan.market import BinDevices, BinKind
 from placer.plan.numa_rooms import NUMA_NODES
@@ -34,7 +34,7 @@ def device_word(kind: str) -> str:
     return "GPUs" if kind == GPU else f"{kind} devices"
 
 
-def binding_of(
+def binding_resource_on_offer(
     relaxed: RelaxedMarket,
     start: AggregateSolution,
     offer: int,
@@ -67,7 +67,7 @@ def binding_of(
     return BindingResource(name, fullest.resource if fullest else None, 0.0, uses)
 
 
-def _word(relaxed: RelaxedMarket, subject: AggregateColumn) -> str:
+def _word(relaxed: RelaxedMarket, subject: AggregateProgramRow) -> str:
     if subject.devices is not None:
         return device_word(relaxed.devices[subject.devices])
     return resource_word(relaxed.resources[subject.number])

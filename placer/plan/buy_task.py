@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from placer.plan.answer import PlanAnswer
 from placer.plan.plan import buy
 from placer.plan.question import PlanQuestion
-from placer.sweep.halting import halted
+from placer.sweep.halting import current_stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ def solve_buy_task(task: BuyTask) -> PlanAnswer:
         task.question,
         task.seconds,
         task.threads,
-        halted(),
+        current_stop(),
         seed=task.seed,
         work_limit=task.work_limit,
     )

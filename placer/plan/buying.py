@@ -15,7 +15,7 @@ from placer.plan.master import BinPattern, MasterSolution
 from placer.plan.proof import ItemValues, rounded_up_to_price
 from placer.plan.rounding import MarketPlan, Rounding
 from placer.plan.whole import solve_integer_master
-from placer.plan.whole_bins import bound_by_whole_bins
+from placer.plan.whole_bins import price_bound_by_whole_bins
 
 _PROVING = 0.72
 """This part of the time is for patterns and proof, less what follows."""
@@ -127,7 +127,7 @@ class MarketSolver:
         complete, by_enumeration, by_whole_bins = None, False, False
         if bound is not None and plan is not None and plan.price > bound and not over():
             left = self.time - (self.clock.now() - started)
-            whole = bound_by_whole_bins(generation, _WHOLE * left, plan.price)
+            whole = price_bound_by_whole_bins(generation, _WHOLE * left, plan.price)
             if whole > bound:
                 bound, by_whole_bins = rounded_up_to_price(Fraction(whole), steps), True
         if bound is not None and (plan is None or plan.price > bound):

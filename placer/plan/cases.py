@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from placer.plan.losses import instance_after_loss, losses_of_nodes
-from placer.plan.question import FailureTolerance, PlanQuestion, PlanScenario, demand_in
+from placer.plan.question import FailureTolerance, PlanQuestion, PlanScenario, gangs_of_scenario
 from placer_models.cluster import Instance
 from placer_models.pod import Gang
 from placer_models.whatif.language import apply_all
@@ -36,7 +36,7 @@ class PlanCase:
         return f"{self.scenario}, without {self.loss}" if self.loss else self.scenario
 
 
-def cases_of(question: PlanQuestion) -> tuple[PlanCase, ...]:
+def plan_cases_of(question: PlanQuestion) -> tuple[PlanCase, ...]:
     """Return the cases of a question; what is bought has to do for each.
 
     Raises:
@@ -80,7 +80,7 @@ def changed_instance(question: PlanQuestion, scenario: PlanScenario) -> Instance
 
 def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[PlanCase]:
     changed = changed_instance(question, scenario)
-    demand = demand_in(changed, scenario)
+    demand = gangs_of_scenario(changed, scenario)
     asked = replace(changed, gangs=(*demand, *question.headroom), move_budget=0)
     yield PlanCase(scenario.name, "", asked)
     if question.survive is None:
@@ -130,7 +130,7 @@ def domains_in(question: PlanQuestion, key: str) -> tuple[str, ...]:
     return tuple(sorted({found for node in nodes if (found := node.topology_domain(key))}))
 
 
-def gangs_in(cases: tuple[PlanCase, ...]) -> Iterator[Gang]:
+def gangs_of_cases(cases: tuple[PlanCase, ...]) -> Iterator[Gang]:
     """Yield the gangs of all cases; most of them are in several."""
     for case in cases:
         yield from case.instance.gangs

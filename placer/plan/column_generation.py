@@ -22,8 +22,8 @@ from placer.plan.master import (
     BinPattern,
     MasterProblem,
     MasterSolution,
-    exchangeable_items,
-    makes_room_for,
+    dominating_item_pairs,
+    item_room_dominance,
 )
 from placer.plan.pricing import FullestFilling, PricingProblem
 from placer.plan.proof import ItemValues, PriceBound, price_bound_of
@@ -153,8 +153,8 @@ class ColumnGeneration:
                 for item, count in enumerate(mine):
                     if count:
                         self._add_alone(block, kind, item, count)
-        self._over = makes_room_for(market)
-        for larger, smaller in exchangeable_items(self._over):
+        self._over = item_room_dominance(market)
+        for larger, smaller in dominating_item_pairs(self._over):
             self.master.exchange(larger, smaller)
 
     @property

@@ -9,11 +9,11 @@ import numba
 import numpy as np
 
 from placer.plan.arrays import IntArray
-from placer.plan.bin_tables import BinTables
+from placer.plan.bin_tables import BinKindArrays
 from placer.plan.filling import SMALL, Pass
 
 
-def compiled_filled_bins(tables: BinTables, kind: IntArray, passes: Sequence[Pass]) -> IntArray:
+def fill_bins_compiled(tables: BinKindArrays, kind: IntArray, passes: Sequence[Pass]) -> IntArray:
     """Return what bins hold, as `filled_bins` does; other threads go on meanwhile."""
     counts = np.zeros((len(kind), tables.may.shape[1]), np.int64)
     left, rooms, free = tables.room[kind], tables.rooms[:, kind], tables.free[:, kind]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from placer.plan.cases import changed_instance, domains_in
-from placer.plan.offers_like import names_there, nodes_of_offers, offers_of_machines
+from placer.plan.offers_like import existing_node_names, nodes_of_offers, offers_of_machines
 from placer.plan.question import (
     SPARE,
     FailureTolerance,
@@ -18,7 +18,7 @@ from placer.plan.question import (
     stem_of,
 )
 from placer.plan.readable import is_consequential_fault, without_wrong_fields
-from placer.plan.scenario_words import ScenarioWords, price_of
+from placer.plan.scenario_words import ScenarioChangeReader, read_price
 from placer.plan.schema import (
     DemandGangPart,
     DemandPart,
@@ -33,12 +33,12 @@ from placer_models.files.documents import Document
 from placer_models.files.errors import InputError, near_or_first_names, shown
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.tree import as_json
-from placer_models.files.validate import note_differences, read_by_schema
-from placer_models.instance.build import PartsBeside, WaitingParts, build_instance
+from placer_models.files.validate import note_schema_faults, read_by_schema
+from placer_models.instance.build import ExtraInstanceParts, WaitingPodParts, build_instance
 from placer_models.instance.hosts import expand_hosts
 from placer_models.instance.nodes import MachineFinder
 from placer_models.instance.schema import GangPart, PodPart
-from placer_models.placement import title_of
+from placer_models.placement import pod_or_gang_title
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.whatif.change import ChangeError
 
@@ -75,7 +75,7 @@ def read_question(
 
     """
     faults = Faults([plan, *documents])
-    if wrong := note_differences(PlanFile, DocumentLocation(plan, faults)):
+    if wrong := note_schema_faults(PlanFile, DocumentLocation(plan, faults)):
         # What is wrong with the rest is told as well, where it does not follow from this.
         others = Faults([plan, *documents])
         rest = DocumentLocation(without_wrong_fields(plan, wrong), others)
@@ -138,12 +138,12 @@ def _read(
         for i, gang in enumerate(part.demand.gangs)
         for copy in _copies(gang)
     ]
-    waiting = WaitingParts(part.demand.pods, gangs, demand)
-    spare = WaitingParts(_spare(part.headroom), (), place, "headroom")
+    waiting = WaitingPodParts(part.demand.pods, gangs, demand)
+    spare = WaitingPodParts(_spare(part.headroom), (), place, "headroom")
     instance, broken = None, None
-    of_machine, unlike = offers_of_machines(offers, names_there(documents, cluster))
+    of_machine, unlike = offers_of_machines(offers, existing_node_names(documents, cluster))
     try:
-        beside = PartsBeside(tuple(of_machine), (waiting, spare), faults)
+        beside = ExtraInstanceParts(tuple(of_machine), (waiting, spare), faults)
         instance = build_instance(documents, find_machine, beside=beside)
     except InputError as error:
         broken = error
@@ -152,14 +152,14 @@ def _read(
         at.fault(message)
     if not part.offers:
         place.at("offers").fault("is empty; give one or more, each with a machine and a price")
-    prices = [price_of(offer.price, at.at("price")) for offer, at in offers]
+    prices = [read_price(offer.price, at.at("price")) for offer, at in offers]
     for offer, at in offers:
         if offer.most is not None and offer.most < offer.pack_of:
             at.at("max").fault(
                 f"got {offer.most}; nodes come in packs of {offer.pack_of}: raise it, or lower "
                 "packOf"
             )
-    words = ScenarioWords([offer.name for offer, _ in offers], find_machine, place)
+    words = ScenarioChangeReader([offer.name for offer, _ in offers], find_machine, place)
     scenarios = tuple(_scenarios(part.scenarios, place.at("scenarios"), words))
     known = _names(part.demand, documents, cluster)
     _check_names(part.scenarios, known, place.at("scenarios"))
@@ -320,8 +320,14 @@ def _gang_named(instance: Instance, name: str) -> Gang:
             gather=asked.gather if asked else None,
             levels=asked.levels if asked else (),
         )
-    titles = [pod.title for pod in pods.values()] + [title_of(*g.key) for g in instance.gangs]
-    titles += [title_of(*one) for one in dict.fromkeys(r.gang_key for r in instance.running) if one]
+    titles = [pod.title for pod in pods.values()] + [
+        pod_or_gang_title(*g.key) for g in instance.gangs
+    ]
+    titles += [
+        pod_or_gang_title(*one)
+        for one in dict.fromkeys(r.gang_key for r in instance.running)
+        if one
+    ]
     raise ValueError(f"no pod or gang is called {shown(name)}{near_or_first_names(name, titles)}")
 
 
@@ -369,7 +375,7 @@ def _factor(text: str, place: DocumentLocation) -> Fraction:
 
 
 def _scenarios(
-    parts: Sequence[ScenarioPart], place: DocumentLocation, words: ScenarioWords
+    parts: Sequence[ScenarioPart], place: DocumentLocation, words: ScenarioChangeReader
 ) -> Iterator[PlanScenario]:
     seen: set[str] = set()
     for i, part in enumerate(parts):

@@ -5,11 +5,11 @@ from contextlib import suppress
 
 import numpy as np
 
-from placer.compiled import compiled_or
+from placer.compiled import compiled_or_plain
 from placer.packing.step_limit import StepBudget, StepLimitError
 from placer.plan.arrays import FloatArray, IntArray
-from placer.plan.bin_tables import BinTables, tables_of
-from placer.plan.device_packing import device_by_device
+from placer.plan.bin_tables import BinKindArrays, bin_kind_arrays_of
+from placer.plan.device_packing import item_order_by_device
 from placer.plan.filling import SMALL, Pass, filled_bins
 from placer.plan.market import BinKind
 
@@ -19,7 +19,7 @@ _AGAIN = 4
 _STEPS = 5_000
 """So many steps are taken to find devices for the items of a bin where best fit finds none."""
 
-_Fill = Callable[[BinTables, IntArray, Sequence[Pass]], IntArray]
+_Fill = Callable[[BinKindArrays, IntArray, Sequence[Pass]], IntArray]
 """`filling.filled_bins`, or what gives the same."""
 
 _COMPILED = "placer.plan.compiled_filling"
@@ -29,11 +29,11 @@ _WORTH_COMPILING = 4.0
 some seconds, later ones a third of a second."""
 
 
-def fastest_filling(left: float) -> _Fill:
+def pick_fill_function(left: float) -> _Fill:
     """Return the compiled loop if `placer[fast]` is there and so much time makes it worth."""
     plain: _Fill = filled_bins
-    return compiled_or(
-        plain, _COMPILED, "compiled_filled_bins", is_worth_loading=left >= _WORTH_COMPILING
+    return compiled_or_plain(
+        plain, _COMPILED, "fill_bins_compiled", is_worth_loading=left >= _WORTH_COMPILING
     )
 
 
@@ -48,8 +48,8 @@ class Filler:
             left: How much time is left, for which the compiled loop may be worth it.
 
         """
-        self._tables = tables_of(kinds)
-        self._filled = fastest_filling(left)
+        self._tables = bin_kind_arrays_of(kinds)
+        self._filled = pick_fill_function(left)
         self._parts = self._relative_sizes()
         self._kinds = kinds
         self._hardnesses: dict[int, FloatArray] = {}
@@ -132,7 +132,7 @@ class Filler:
             if not self._by_hardness(kind, counts):
                 with suppress(StepLimitError):
                     steps = StepBudget(_STEPS)
-                    order = device_by_device(self._kinds[kind], counts.tolist(), steps.spend)
+                    order = item_order_by_device(self._kinds[kind], counts.tolist(), steps.spend)
             self._orders[key] = order
         return self._orders[key]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from placer.plan.arrays import FloatArray, IntArray
-from placer.plan.bin_tables import BinTables, Truth
+from placer.plan.bin_tables import BinKindArrays, Truth
 
 SMALL = 1e-9
 """Items with a lower place in the order than this are left out."""
@@ -77,7 +77,7 @@ class _Asks:
     shares: list[tuple[IntArray, IntArray]]
 
 
-def filled_bins(tables: BinTables, kind: IntArray, passes: Sequence[Pass]) -> IntArray:
+def filled_bins(tables: BinKindArrays, kind: IntArray, passes: Sequence[Pass]) -> IntArray:
     """Return what bins hold that were filled in passes, each in its order.
 
     Args:
@@ -98,7 +98,7 @@ def filled_bins(tables: BinTables, kind: IntArray, passes: Sequence[Pass]) -> In
     return bins.counts
 
 
-def _go_on(tables: BinTables, bins: _Bins, order: FloatArray, most: IntArray) -> None:
+def _go_on(tables: BinKindArrays, bins: _Bins, order: FloatArray, most: IntArray) -> None:
     """Put items in, bin by bin the best that still fits, as long as any does."""
     open_ = (order > SMALL) & (bins.counts < most) & tables.may[bins.kind]
     rows: IntArray = np.arange(len(open_))
@@ -125,7 +125,7 @@ def _go_on(tables: BinTables, bins: _Bins, order: FloatArray, most: IntArray) ->
         open_[going, items] &= part.counts[going, items] < most[going, items]
 
 
-def _asks(tables: BinTables, kind: IntArray) -> list[_Asks]:
+def _asks(tables: BinKindArrays, kind: IntArray) -> list[_Asks]:
     """Return what items ask of the devices of bins, type by type."""
     return [
         _Asks(
@@ -157,7 +157,12 @@ def _close(bins: _Bins, open_: Truth, sizes: IntArray, asks: Sequence[_Asks]) ->
 
 
 def _put(
-    tables: BinTables, bins: _Bins, rows: IntArray, items: IntArray, most: IntArray, sizes: IntArray
+    tables: BinKindArrays,
+    bins: _Bins,
+    rows: IntArray,
+    items: IntArray,
+    most: IntArray,
+    sizes: IntArray,
 ) -> Truth:
     """Put one item into each row, or as many as fit where it has no part of a device."""
     kind = bins.kind[rows]
@@ -184,7 +189,7 @@ def _put(
 
 
 def _take(
-    tables: BinTables, bins: _Bins, which: int, rows: IntArray, kind: IntArray, items: IntArray
+    tables: BinKindArrays, bins: _Bins, which: int, rows: IntArray, kind: IntArray, items: IntArray
 ) -> Truth:
     """Take what the items ask of the devices of a type; tell which rows had all of it."""
     rooms, free = bins.rooms[which], bins.free[which]

@@ -9,23 +9,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
-from placer.greedy.node_table import NodeTable
+from placer.greedy.node_table import GreedyNodeTable
 from placer.judge.breaches import breaches
 from placer.plan.fit_answer import FitClass, FitCount
-from placer.plan.market import most_alone
+from placer.plan.market import most_in_empty_bin
 from placer.plan.relax import bin_kind_of
-from placer.search.baseline import Baseline, baseline_of
+from placer.search.baseline import StartingAccounts, starting_accounts_of
 from placer.search.budget import Budget
-from placer.search.judged import Rejected, in_ids
+from placer.search.judged import RejectedPlacement, realise_and_judge
 from placer.search.options import Engine, SolveOptions
-from placer.search.reasons.stages import stages_of
+from placer.search.reasons.stages import nodes_at_filling_stages
 from placer.search.reasons.text import text_of_blocker
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError
 from placer.state.requirements import PodRequirements
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.illegal_running import with_counted
+from placer_models.illegal_running import with_running_as_counted
 from placer_models.kubernetes.names import INSTANCE_TYPES
 from placer_models.placement import (
     Infeasible,
@@ -39,9 +39,9 @@ from placer_models.pod import Gang, Pod
 from placer_models.problem.problem import Choice, Choices
 from placer_models.reasons import Blocker
 from placer_models.relations import (
-    goes_on_asking,
+    asks_something_of_newcomers,
     looks_at_others,
-    term_means,
+    term_matches_pod,
 )
 
 MOST_ON_A_NODE = 10_000
@@ -131,7 +131,7 @@ def count_fitting_pods(task: FitTask) -> FitCount:
     """
     end_s = monotonic() + task.seconds
     base = _without_waiting(task)
-    pod, baseline = task.pod, baseline_of(base)
+    pod, baseline = task.pod, starting_accounts_of(base)
     search_s = end_s - _REASONS * task.seconds
     counter = _Counter(base, pod, baseline, search_s, task.seed)
     found = counter.by_node() if _is_for_itself(base, pod) else None
@@ -149,7 +149,7 @@ def count_fitting_pods(task: FitTask) -> FitCount:
 
 def _without_waiting(task: FitTask) -> Instance:
     """Return the instance with nobody who waits, and excluded nodes closed to new pods."""
-    instance = with_counted(task.instance)
+    instance = with_running_as_counted(task.instance)
     busy = {one.placement.node for one in instance.running}
     nodes = tuple(
         replace(node, cordoned=True) if node.name in task.excluded else node
@@ -167,10 +167,12 @@ def _is_for_itself(instance: Instance, pod: Pod) -> bool:
     asking = {
         (one.pod.namespace, one.pod.spec)
         for one in instance.running
-        if goes_on_asking(one.pod.spec)
+        if asks_something_of_newcomers(one.pod.spec)
     }
     return not any(
-        term_means(namespace, term, new) for namespace, spec in asking for term in spec.affinity
+        term_matches_pod(namespace, term, new)
+        for namespace, spec in asking
+        for term in spec.affinity
     )
 
 
@@ -180,7 +182,7 @@ class _Counter:
 
     base: Instance
     pod: Pod
-    baseline: Baseline
+    baseline: StartingAccounts
     end_s: float
     seed: int
     _states: list[int] = field(init=False)
@@ -195,16 +197,16 @@ class _Counter:
             absolute=True,
             cache=self.baseline.cache.problems,
         )
-        table = NodeTable(problem)
+        table = GreedyNodeTable(problem)
         self._states = [table.state(node) for node in range(len(self.base.nodes))]
         self._filled = {
             state: self._fill(table, problem.pods[0], state)
             for state in dict.fromkeys(self._states)
         }
 
-    def _fill(self, table: NodeTable, shape: int, state: int) -> _Filled:
+    def _fill(self, table: GreedyNodeTable, shape: int, state: int) -> _Filled:
         node = bin_kind_of(table.problem, table.left(state), by_numa_node=True)
-        most = most_alone(node, shape, MOST_ON_A_NODE)
+        most = most_in_empty_bin(node, shape, MOST_ON_A_NODE)
         if most >= MOST_ON_A_NODE:
             raise BoundlessShapeError(
                 f"pod {self.pod.title!r} asks for nothing that nodes have only so much of: any "
@@ -245,8 +247,8 @@ class _Counter:
                 for number, choice in enumerate(self._filled[state].choices):
                     choices[first + number] = choice.on(node)
             first += counts[node]
-        found = in_ids(instance, self.baseline, problem, choices)
-        if isinstance(found, Rejected):
+        found = realise_and_judge(instance, self.baseline, problem, choices)
+        if isinstance(found, RejectedPlacement):
             return None
         placement = Placement((*found.placement.pods, *more))
         if more and breaches(instance, placement):
@@ -387,8 +389,8 @@ class _Stops:
         gang = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
         asked = replace(found.instance, running=(*found.instance.running, *came), gangs=(gang,))
         budget = Budget(SolveOptions(time_limit_s=max(1.0, end_s - monotonic()), workers=1))
-        baseline = baseline_of(asked)
-        stages = stages_of(asked, asked, baseline, Placement(()), budget)
+        baseline = starting_accounts_of(asked)
+        stages = nodes_at_filling_stages(asked, asked, baseline, Placement(()), budget)
         self._stage = stages[1]
         self._ask = PodRequirements(pod.spec, (), pod.namespace)
         self._known: dict[object, tuple[str, str]] = {}

@@ -11,12 +11,12 @@ from fractions import Fraction
 from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PurchasePlan
 from placer.plan.buy_task import BuyTask, solve_buy_task
 from placer.plan.cases import changed_instance
-from placer.plan.question import PlanQuestion, demand_in
-from placer.sweep.halting import NotDoneError, halted
-from placer.sweep.sweep import sweep
+from placer.plan.question import PlanQuestion, gangs_of_scenario
+from placer.sweep.halting import NotDoneError, current_stop
+from placer.sweep.sweep import run_tasks
 from placer.sweep.workers import InProcessWorker, SweepWorkers
 from placer_models.files.errors import shown
-from placer_models.placement import title_of
+from placer_models.placement import pod_or_gang_title
 from placer_models.pod import pods_of
 
 _LEAST_S = 0.1
@@ -154,7 +154,7 @@ def parse_scales(text: str) -> tuple[Fraction, ...]:
     return tuple(first + number * step for number in range(count))
 
 
-def solve_growth_curve(
+def solve_plan_at_scales(
     cases: Mapping[str, PlanQuestion],
     scales: Sequence[Fraction],
     *,
@@ -182,7 +182,7 @@ def solve_growth_curve(
 
     Raises:
         IllegalPodError: A pod asks for what no pod may ask for.
-        WorkersError: The workers cannot be had, or cannot do the work.
+        SweepWorkersError: The workers cannot be had, or cannot do the work.
 
     """
     workers = workers or InProcessWorker()
@@ -195,7 +195,7 @@ def solve_growth_curve(
         for case, question in cases.items()
     ]
     tell(f"0 of {len(tasks)} plans are done")
-    swept = sweep(
+    swept = run_tasks(
         _solved,
         tasks,
         workers,
@@ -209,7 +209,7 @@ def solve_growth_curve(
 def _solved(task: _Task) -> GrowthStep:
     """Solve one step."""
     question = scaled_question(task.question, task.scale)
-    stop = halted()
+    stop = current_stop()
     answer = solve_buy_task(
         BuyTask(question, task.seconds, task.threads, task.seed, task.work_limit)
     )
@@ -233,7 +233,7 @@ def scaled_question(question: PlanQuestion, scale: Fraction) -> PlanQuestion:
 
 def _step(question: PlanQuestion, task: _Task, answer: PlanAnswer) -> GrowthStep:
     pods = max(
-        sum(1 for _ in pods_of(demand_in(changed_instance(question, s), s)))
+        sum(1 for _ in pods_of(gangs_of_scenario(changed_instance(question, s), s)))
         for s in question.scenarios
     )
     at = task.scale, task.case, pods
@@ -254,7 +254,7 @@ def _step(question: PlanQuestion, task: _Task, answer: PlanAnswer) -> GrowthStep
 
 def _why(answer: NoPlanExists) -> Iterator[str]:
     for one in answer.unplaced:
-        yield f"{title_of(one.namespace, one.name)}: {' '.join(one.reasons)}"
+        yield f"{pod_or_gang_title(one.namespace, one.name)}: {' '.join(one.reasons)}"
     for short in answer.short:
         ends = ", ".join(f"at most {most:,} of {offer}" for offer, most in answer.ended)
         why = " ".join(short.reasons) or ends

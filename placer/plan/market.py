@@ -99,12 +99,12 @@ class Market:
     def most_of(self, kind: BinKind, block: int) -> list[int]:
         """Return how many items of each kind a bin may hold, looking at each kind alone."""
         return [
-            most_alone(kind, item, count) if count else 0
+            most_in_empty_bin(kind, item, count) if count else 0
             for item, count in enumerate(self.blocks[block])
         ]
 
 
-def most_alone(kind: BinKind, item: int, count: int) -> int:
+def most_in_empty_bin(kind: BinKind, item: int, count: int) -> int:
     """Return an upper bound of how many items of a kind an empty bin holds, up to ``count``."""
     size = kind.sizes[item]
     if size is None:

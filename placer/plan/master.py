@@ -151,7 +151,7 @@ def _array(values: Sequence[float] | Sequence[Sequence[float]]) -> FloatArray:
     return np.array(values, np.float64)
 
 
-def makes_room_for(market: Market) -> NDArray[np.bool_]:
+def item_room_dominance(market: Market) -> NDArray[np.bool_]:
     """Return item by item: whether room for the first is room for the second in every bin."""
     items = market.items
     over = np.ones((items, items), np.bool_)
@@ -175,13 +175,13 @@ def makes_room_for(market: Market) -> NDArray[np.bool_]:
     return over
 
 
-def exchangeable_items(over: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def dominating_item_pairs(over: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Return pairs of items where room for the first is room for the second.
 
     Pairs that follow from others are left out.
 
     Args:
-        over: All such pairs, as `makes_room_for` tells them.
+        over: All such pairs, as `item_room_dominance` tells them.
 
     """
     equal = over & over.T

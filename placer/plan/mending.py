@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
 
-from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PlanMend, PurchasePlan
+from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PurchasePlan, QuestionChange
 from placer.plan.pod_mends import LESS_ASKED, asks_that_could_be_less, mends_of_asks
 from placer.plan.question import (
     SPARE,
@@ -13,8 +13,8 @@ from placer.plan.question import (
     GangSeries,
     NodeOffer,
     PlanQuestion,
-    for_one_mix,
     gang_series_of,
+    question_with_common_offers,
 )
 
 _MOST_OFFERS = 4
@@ -31,11 +31,11 @@ class _Mended:
     """A change of a question, and the question with it."""
 
     question: PlanQuestion
-    mend: PlanMend
+    mend: QuestionChange
 
 
 @dataclass(frozen=True, slots=True)
-class PlanMendSearch:
+class QuestionChangeSearch:
     """Looks for changes of a question.
 
     Attributes:
@@ -54,19 +54,19 @@ class PlanMendSearch:
         """Return the answer that there is no plan, with what would do."""
         looked_for = list(found.looked_for)
 
-        def look(words: str, search: Iterable[PlanMend]) -> list[PlanMend]:
+        def look(words: str, search: Iterable[QuestionChange]) -> list[QuestionChange]:
             """Return what a search yields, which has not begun yet; nothing if it is too late."""
             if looked_for and self.over():
                 return []
             looked_for.append(words)
             return list(search)
 
-        mends: list[PlanMend] = []
+        mends: list[QuestionChange] = []
         if not found.unplaced and self._limits:
             mends += look(MORE_NODES, self._more_nodes())
         if asks := asks_that_could_be_less(self.question, found.short):
             mends += look(LESS_ASKED, mends_of_asks(self.question, asks, self.buy))
-        less: list[PlanMend] = []
+        less: list[QuestionChange] = []
         if self.question.headroom:
             less += look(LESS_HEADROOM, (one.mend for one in self.less_headroom()))
         if self.question.survive is not None:
@@ -85,18 +85,18 @@ class PlanMendSearch:
         if not more:
             return found
         assert isinstance(answer, PurchasePlan)
-        return replace(found, mends=(PlanMend(self._words_of(more), answer.price),))
+        return replace(found, mends=(QuestionChange(self._words_of(more), answer.price),))
 
     @property
     def _limits(self) -> dict[str, int]:
         """The most nodes that can be bought of each offer that ends, in whole packs."""
         return {
             offer.name: offer.most - offer.most % offer.pack
-            for offer in for_one_mix(self.question).offers
+            for offer in question_with_common_offers(self.question).offers
             if offer.most is not None
         }
 
-    def _more_nodes(self) -> Iterator[PlanMend]:
+    def _more_nodes(self) -> Iterator[QuestionChange]:
         """Yield how many nodes of one offer would have to be had; of several if none will do."""
         answer = self._without_limits(self._limits)
         if not isinstance(answer, PurchasePlan):
@@ -113,7 +113,7 @@ class PlanMendSearch:
         if not alone:
             yield self._least(every, answer)
 
-    def _least(self, more: Mapping[str, int], answer: PurchasePlan) -> PlanMend:
+    def _least(self, more: Mapping[str, int], answer: PurchasePlan) -> QuestionChange:
         """Return the least more of some offers that does, one after the other, and a plan for it.
 
         No less of one of them would do, while there are no more of the others.
@@ -131,7 +131,7 @@ class PlanMendSearch:
                     low, beyond = middle, isinstance(less, NoPlanExists)
             certain = certain and beyond and high - low == 1
             enough[name] = high * packs[name]
-        return PlanMend(self._words_of(enough), answer.price, certain)
+        return QuestionChange(self._words_of(enough), answer.price, certain)
 
     def _words_of(self, limits: Mapping[str, int]) -> tuple[str, ...]:
         """Return in words of a plan that offers have at least so many nodes."""
@@ -182,7 +182,7 @@ class PlanMendSearch:
             return
         bare = replace(self.question, headroom=())
         if isinstance(answer := self.buy(bare), PurchasePlan):
-            yield _Mended(bare, PlanMend(("without headroom",), answer.price))
+            yield _Mended(bare, QuestionChange(("without headroom",), answer.price))
 
     def _most_of(self, series: GangSeries) -> _Mended | None:
         """Return how many pods of a series of the headroom there may be, with a plan for them."""
@@ -199,7 +199,7 @@ class PlanMendSearch:
                 high, beyond = middle, isinstance(other, NoPlanExists)
         name = series.name.removesuffix(SPARE)
         words = f"headroom.{name}.replicas={low}" if low else f"without headroom.{name}"
-        mend = PlanMend((words,), answer.price, beyond and high - low == 1)
+        mend = QuestionChange((words,), answer.price, beyond and high - low == 1)
         return _Mended(self._with_spare(series, low), mend)
 
     def _with_spare(self, series: GangSeries, number: int) -> PlanQuestion:
@@ -230,7 +230,7 @@ class PlanMendSearch:
             certain = certain and beyond
         bare = replace(self.question, survive=None)
         if isinstance(answer := self.buy(bare), PurchasePlan):
-            yield _Mended(bare, PlanMend(("without survive",), answer.price, certain))
+            yield _Mended(bare, QuestionChange(("without survive",), answer.price, certain))
 
     def _first_that_does(
         self, options: Mapping[str, FailureTolerance]
@@ -241,11 +241,11 @@ class PlanMendSearch:
             less = replace(self.question, survive=survive)
             answer = self.buy(less)
             if isinstance(answer, PurchasePlan):
-                return _Mended(less, PlanMend((words,), answer.price, certain)), certain
+                return _Mended(less, QuestionChange((words,), answer.price, certain)), certain
             certain = certain and isinstance(answer, NoPlanExists)
         return None, certain
 
-    def _less_of_both(self) -> Iterator[PlanMend]:
+    def _less_of_both(self) -> Iterator[QuestionChange]:
         """Yield less headroom with less that survives: first as much as may be of the one, then
         of the other.
 
@@ -270,11 +270,11 @@ class PlanMendSearch:
                 if mend.changes not in told:
                     yield mend
 
-    def _of(self, question: PlanQuestion) -> "PlanMendSearch":
+    def _of(self, question: PlanQuestion) -> "QuestionChangeSearch":
         """Return the same for another question."""
         return replace(self, question=question)
 
 
-def _both(spare: _Mended, kept: _Mended, price: Decimal | None, *, certain: bool) -> PlanMend:
+def _both(spare: _Mended, kept: _Mended, price: Decimal | None, *, certain: bool) -> QuestionChange:
     changes = (*spare.mend.changes, *kept.mend.changes)
-    return PlanMend(changes, price, certain and spare.mend.smallest and kept.mend.smallest)
+    return QuestionChange(changes, price, certain and spare.mend.smallest and kept.mend.smallest)

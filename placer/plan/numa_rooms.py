@@ -28,7 +28,7 @@ def numa_nodes_matter(problem: Problem) -> bool:
     )
 
 
-def numa_nodes_of(problem: Problem, node: NodeState) -> tuple[BinDevices, list[bool]]:
+def numa_node_bins(problem: Problem, node: NodeState) -> tuple[BinDevices, list[bool]]:
     """Return the NUMA nodes of a node, and which shapes may have what they ask of one."""
     fits = [of_shape[node.kind] for of_shape in problem.fits]
     limited = [fit is not None and fit.cell_limit == 1 for fit in fits]

@@ -17,7 +17,7 @@ _Offers = Sequence[tuple[OfferPart, DocumentLocation]]
 _BESIDE_LIKE = {"name", "like", "price", "most", "pack_of"}
 
 
-def names_there(documents: Sequence[Document], cluster: Instance | None) -> list[str]:
+def existing_node_names(documents: Sequence[Document], cluster: Instance | None) -> list[str]:
     """Return the names of nodes that are there, as they are written, whatever else is wrong."""
     names = [node.name for node in cluster.nodes] if cluster else []
     for document in documents:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import combinations
 
 from placer.explain.trial import TrialOutcome
-from placer.greedy.node_table import NodeTable
+from placer.greedy.node_table import GreedyNodeTable
 from placer.plan.answer import (
     NoPlanExists,
     NoPlanFound,
@@ -17,31 +17,31 @@ from placer.plan.answer import (
     PurchasePlan,
     RunnerUp,
 )
-from placer.plan.binding import binding_of
+from placer.plan.binding import binding_resource_on_offer
 from placer.plan.buying import MarketSolution, MarketSolver
-from placer.plan.cases import PlanCase, cases_of, told_case
+from placer.plan.cases import PlanCase, plan_cases_of, told_case
 from placer.plan.clock import PlanClock, WallClock, WorkClock
 from placer.plan.market import Market
-from placer.plan.mending import PlanMendSearch
+from placer.plan.mending import QuestionChangeSearch
 from placer.plan.numa_rooms import NUMA_NODES
-from placer.plan.pod_mends import OF_PODS_IN_WORDS, mends_of_homeless
+from placer.plan.pod_mends import OF_PODS_IN_WORDS, mends_of_unplaceable_gangs
 from placer.plan.proof import ItemValues
-from placer.plan.question import NodeOffer, PlanQuestion, for_one_mix
+from placer.plan.question import NodeOffer, PlanQuestion, question_with_common_offers
 from placer.plan.relax import RelaxedMarket, relaxed_market, with_one_of_each_offer
 from placer.plan.running_out import MOST_TOLD, no_plan
 from placer.plan.witness import (
     PlanPlacements,
     PodsWithoutPlace,
     ScenarioPlacement,
-    asks_beyond_its_node,
-    place_plan,
-    solve_options_for,
+    any_looks_beyond_node,
+    place_on_purchase,
+    timed_solve_options,
 )
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
-from placer_models.illegal_running import with_counted
-from placer_models.legal import check_pods
+from placer_models.illegal_running import with_running_as_counted
+from placer_models.legal import check_pods_legal
 from placer_models.placement import Infeasible, PartlyPlaced, Placed, Unplaced
 from placer_models.pod import Gang, pods_of
 
@@ -82,11 +82,11 @@ def buy(
     """
     clock: PlanClock = WallClock() if work_limit is None else WorkClock()
     end = clock.now() + (seconds if work_limit is None else work_limit)
-    asked = replace(question, instance=with_counted(question.instance))
-    question = for_one_mix(asked)
-    cases = cases_of(question)
+    asked = replace(question, instance=with_running_as_counted(question.instance))
+    question = question_with_common_offers(asked)
+    cases = plan_cases_of(question)
     for case in cases:
-        check_pods(
+        check_pods_legal(
             pods_of(case.instance.gangs), with_one_of_each_offer(question, case.instance).nodes
         )
     run = _Run(clock, threads, stop, tell, seed)
@@ -101,8 +101,8 @@ def buy(
         if changed not in answered:
             if stop() or left + beyond <= 0:
                 return NoPlanFound(Decimal(0))
-            other = for_one_mix(changed)
-            own = cases_of(other)
+            other = question_with_common_offers(changed)
+            own = plan_cases_of(other)
             most = max(0.5 * left, min(_LEAST_MENDING, left + beyond))
             answered[changed] = (
                 NoPlanExists()
@@ -112,7 +112,7 @@ def buy(
             beyond -= max(0.0, clock.now() - begun - left)
         return answered[changed]
 
-    mending = PlanMendSearch(asked, again, lambda: stop() or clock.now() >= end)
+    mending = QuestionChangeSearch(asked, again, lambda: stop() or clock.now() >= end)
     tell("looking for nodes that hold each pod")
     if homeless := _homeless(question, cases, clock):
         if stop():
@@ -121,7 +121,7 @@ def buy(
         case = homeless.case
         instance = _with_one_of_each(question, case)
         left = max(_LEAST_MENDING, end - clock.now())
-        mends = mends_of_homeless(asked, instance, homeless.gangs, clock, left, again)
+        mends = mends_of_unplaceable_gangs(asked, instance, homeless.gangs, clock, left, again)
         found = NoPlanExists(homeless.unplaced, mends=tuple(mends), looked_for=OF_PODS_IN_WORDS)
         return mending.of_no_plan(found)
     answer = _answer(question, cases, end, run)
@@ -173,7 +173,7 @@ def _planned(
     if solved.plan is None:
         return NoPlanFound(question.in_currency(solved.bound))
     run.tell("placing every pod on what is bought")
-    placements = place_plan(
+    placements = place_on_purchase(
         question, relaxation, solved.plan, run.clock, end, run.threads, run.stop
     )
     if placements.missing is not None:
@@ -216,7 +216,7 @@ def _surviving_nodes(
         if not offers or (number and run.stop()):
             break
         part = replace(question, offers=offers)
-        own = cases_of(part)
+        own = plan_cases_of(part)
         if _homeless(part, own, run.clock):
             continue
         now = run.clock.now()
@@ -264,7 +264,7 @@ def _nothing_bought(cases: Sequence[PlanCase], clock: PlanClock) -> PurchasePlan
     for case in cases:
         if case.one_less is not None:
             continue
-        answer = solve(replace(case.instance, move_budget=0), solve_options_for(clock, _ALONE, 1))
+        answer = solve(replace(case.instance, move_budget=0), timed_solve_options(clock, _ALONE, 1))
         if isinstance(answer, Placed):
             witnesses.append(
                 ScenarioPlacement(case.scenario, case.instance, answer.placement, case.loss)
@@ -329,7 +329,7 @@ def _homeless_in(
     """Yield pods of a case that cannot be on any node, and why, each with its gang."""
     instance = _with_one_of_each(question, case)
     problem = build_problem(instance, each_core=True, absolute=True)
-    table = NodeTable(problem)
+    table = GreedyNodeTable(problem)
     pods = list(pods_of(instance.gangs))
     states = sorted({table.state(node) for node in range(len(instance.nodes))})
     alone: list[Gang] = []
@@ -350,7 +350,7 @@ def _homeless_in(
     found = 0
     for gang in alone:
         answer = solve(
-            replace(instance, gangs=(gang,), groups=()), solve_options_for(clock, _ALONE, 1)
+            replace(instance, gangs=(gang,), groups=()), timed_solve_options(clock, _ALONE, 1)
         )
         if not isinstance(answer, Placed) and found < MOST_TOLD:
             found += 1
@@ -394,7 +394,9 @@ def _bought(
             for offer, count, cost, _ in parts
         ),
         binding=tuple(
-            binding_of(relaxation, solved.start, index, offer.name, count, on_offer[index])
+            binding_resource_on_offer(
+                relaxation, solved.start, index, offer.name, count, on_offer[index]
+            )
             for offer, count, _, index in parts
         ),
         runners_up=tuple(_runners_up(question, relaxation, solved)),
@@ -466,5 +468,5 @@ def _relaxed(
         yield "how each device or NUMA node is filled, which it counts by sums"
     if len(relaxation.lost_of_any) > 1:
         yield "which bought node is lost"
-    if any(asks_beyond_its_node(c.instance.gangs, c.instance) for c in relaxation.cases):
+    if any(any_looks_beyond_node(c.instance.gangs, c.instance) for c in relaxation.cases):
         yield "rules between nodes, and between pods"

@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from placer.explain.explanation import SufficientChange
-from placer.explain.kind_outcome import may_need_more
+from placer.explain.kind_outcome import less_may_not_fit
 from placer.explain.least_less import (
+    LargestCountSearch,
     ResourceAsked,
-    StepSearch,
     ask_less_of_several,
     resources_asked,
 )
 from placer.explain.smallest_change import LEAST_TRIAL_S, ChangeSearch
-from placer.explain.trial import CountedWork, TrialOutcome, Trials
-from placer.plan.answer import NoPlanExists, OffersRunOut, PlanAnswer, PlanMend, PurchasePlan
+from placer.explain.trial import ChangeTrials, CountedWork, TrialOutcome
+from placer.plan.answer import NoPlanExists, OffersRunOut, PlanAnswer, PurchasePlan, QuestionChange
 from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
 from placer.plan.relax import with_one_of_each_offer
@@ -78,14 +78,14 @@ def _asked(gang: Gang) -> object:
     return tuple(pod.spec for pod in gang.pods), gang.minimum, gang.gather, gang.levels
 
 
-def mends_of_homeless(
+def mends_of_unplaceable_gangs(
     question: PlanQuestion,
     instance: Instance,
     homeless: Sequence[Gang],
     clock: PlanClock,
     time: float,
     buy: Callable[[PlanQuestion], PlanAnswer],
-) -> Iterator[PlanMend]:
+) -> Iterator[QuestionChange]:
     """Yield the least changes with which each of some pods would have a node.
 
     Where one change for each is enough for a plan, it has a price.
@@ -125,7 +125,7 @@ def mends_of_homeless(
             return
     for way in (way for ways in found for way in ways):
         changes = tuple(map(str, way.changes))
-        yield PlanMend(changes, None, way.smallest, way.alike(question))
+        yield QuestionChange(changes, None, way.smallest, way.alike(question))
 
 
 def _ways(alone: Instance, seconds: float, work: CountedWork | None) -> Iterator[_Way]:
@@ -134,7 +134,7 @@ def _ways(alone: Instance, seconds: float, work: CountedWork | None) -> Iterator
     search.go_on(seconds)
     ways = [one for one in search.found.values() if isinstance(one, SufficientChange)]
     if not ways:
-        trials = Trials(alone, seconds, LEAST_TRIAL_S, work=work)
+        trials = ChangeTrials(alone, seconds, LEAST_TRIAL_S, work=work)
         several = ask_less_of_several(trials)
         ways = [several] if isinstance(several, SufficientChange) else []
     ways.sort(key=lambda one: (not one.smallest, len(one.changes)))
@@ -145,10 +145,10 @@ def _ways(alone: Instance, seconds: float, work: CountedWork | None) -> Iterator
 
 def _mend(
     question: PlanQuestion, ways: Sequence[_Way], buy: Callable[[PlanQuestion], PlanAnswer]
-) -> PlanMend:
+) -> QuestionChange:
     """Return changes together, with the price of a plan if there is one."""
     answer = buy(_changed(question, ways))
-    return PlanMend(
+    return QuestionChange(
         tuple(str(change) for way in ways for change in way.changes),
         answer.price if isinstance(answer, PurchasePlan) else None,
         all(way.smallest for way in ways),
@@ -185,7 +185,7 @@ def mends_of_asks(
     question: PlanQuestion,
     asks: Iterable[tuple[Gang, Iterable[ResourceAsked]]],
     buy: Callable[[PlanQuestion], PlanAnswer],
-) -> Iterator[PlanMend]:
+) -> Iterator[QuestionChange]:
     """Yield how much less pods would have to ask for so that the nodes that can be had do.
 
     Args:
@@ -222,13 +222,13 @@ def _least_less(
     gang: Gang,
     resource: ResourceAsked,
     buy: Callable[[PlanQuestion], PlanAnswer],
-) -> PlanMend | None:
+) -> QuestionChange | None:
     """Return the most of a resource that a gang, and all like it, may ask for; None: nothing does.
 
     ``whole`` is the question's instance with one node of each offer.
     """
     alone = replace(whole, gangs=(gang,), groups=())
-    found: dict[int, PlanMend] = {}
+    found: dict[int, QuestionChange] = {}
 
     def outcome(steps: int) -> TrialOutcome:
         change = resource.less(gang, steps)
@@ -239,12 +239,12 @@ def _least_less(
         way = _Way((change,), False, gang, after)
         answer = buy(_changed(question, [way]))
         if isinstance(answer, PurchasePlan):
-            found[steps] = PlanMend((str(change),), answer.price, alike=way.alike(question))
+            found[steps] = QuestionChange((str(change),), answer.price, alike=way.alike(question))
             return TrialOutcome.FITS
         return TrialOutcome.RULED_OUT if isinstance(answer, NoPlanExists) else TrialOutcome.OPEN
 
-    search = StepSearch(low=1, high=resource.steps)
-    most = search.most_that_fits(outcome, plain=not may_need_more(whole))
+    search = LargestCountSearch(low=1, high=resource.steps)
+    most = search.most_that_fits(outcome, plain=not less_may_not_fit(whole))
     if most is None:
         return None
     return replace(found[most], smallest=search.beyond is TrialOutcome.RULED_OUT)

@@ -172,12 +172,12 @@ def scaled_count(series: GangSeries, scenario: PlanScenario) -> int:
     return ceil(len(series.gangs) * scale)
 
 
-def each_by_itself(question: PlanQuestion) -> tuple[PlanQuestion, ...]:
+def question_per_scenario(question: PlanQuestion) -> tuple[PlanQuestion, ...]:
     """Return a question for each scenario, with the prices and limits that offers have in it."""
     return tuple(replace(question, scenarios=(scenario,)) for scenario in question.scenarios)
 
 
-def for_one_mix(question: PlanQuestion) -> PlanQuestion:
+def question_with_common_offers(question: PlanQuestion) -> PlanQuestion:
     """Return the question with the fewest nodes of each offer that any scenario leaves.
 
     Raises:
@@ -205,7 +205,7 @@ def _in_all(offer: NodeOffer, scenarios: Sequence[PlanScenario]) -> NodeOffer:
     return replace(offer, most=most, price=prices[0] if prices else offer.price)
 
 
-def demand_in(instance: Instance, scenario: PlanScenario) -> tuple[Gang, ...]:
+def gangs_of_scenario(instance: Instance, scenario: PlanScenario) -> tuple[Gang, ...]:
     """Return the gangs that a scenario asks for; further ones get names of their own.
 
     Args:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from placer_models.files.documents import Document
 from placer_models.files.faults import DocumentLocation
-from placer_models.files.tree import Entry, Listing, Mapping, Path, ScalarValue, Tree
+from placer_models.files.tree import Mapping, ParsedEntry, ParsedList, Path, ScalarValue, Tree
 
 _BY_THEMSELVES = frozenset({"name", "machine", "price"})
 """Fields of an offer that are read whatever is wrong beside them."""
@@ -22,7 +22,7 @@ def without_wrong_fields(plan: Document, wrong: Sequence[Path]) -> Document:
         assert isinstance(kept, Mapping)
         tree = kept
     offers = tree.entries.get("offers")
-    if offers is not None and isinstance(offers.node, Listing):
+    if offers is not None and isinstance(offers.node, ParsedList):
         items = [_priced(item) for item in offers.node.items]
         node = offers.node._replace(items=items)
         tree = tree._replace(entries=tree.entries | {"offers": offers._replace(node=node)})
@@ -62,7 +62,7 @@ def _without(tree: Tree, path: Path) -> Tree:
         else:
             del entries[step]
         return tree._replace(entries=entries)
-    if isinstance(tree, Listing) and isinstance(step, int) and rest and step < len(tree.items):
+    if isinstance(tree, ParsedList) and isinstance(step, int) and rest and step < len(tree.items):
         items = list(tree.items)
         items[step] = _without(items[step], tuple(rest))
         return tree._replace(items=items)
@@ -72,5 +72,5 @@ def _without(tree: Tree, path: Path) -> Tree:
 def _priced(offer: Tree) -> Tree:
     if not isinstance(offer, Mapping) or "price" in offer.entries:
         return offer
-    price = Entry(ScalarValue("1", quoted=False, line=offer.line), offer.line)
+    price = ParsedEntry(ScalarValue("1", quoted=False, line=offer.line), offer.line)
     return offer._replace(entries=offer.entries | {"price": price})

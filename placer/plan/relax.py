@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from placer.packing.bins import Counts, Vector
-from placer.plan.cases import PlanCase, cases_of, gangs_in
+from placer.plan.cases import PlanCase, gangs_of_cases, plan_cases_of
 from placer.plan.market import BinDevices, BinKind, DeviceAsk, Market
-from placer.plan.numa_rooms import NUMA_NODES, numa_nodes_matter, numa_nodes_of
+from placer.plan.numa_rooms import NUMA_NODES, numa_node_bins, numa_nodes_matter
 from placer.plan.question import PlanQuestion
 from placer.search.plain_pods import may_never_come_to
 from placer.state.batch import build_problem
@@ -99,8 +99,8 @@ def relaxed_market(
             Otherwise the market loses one node, of whatever offer, and something is bought.
 
     """
-    cases = tuple(cases) or cases_of(question)
-    specs = list(dict.fromkeys(pod.spec for gang in gangs_in(cases) for pod in gang.pods))
+    cases = tuple(cases) or plan_cases_of(question)
+    specs = list(dict.fromkeys(pod.spec for gang in gangs_of_cases(cases) for pod in gang.pods))
     probes = _probes(cases)
     views: list[_View] = []
     view_of: list[int] = []
@@ -186,7 +186,7 @@ def relaxed_market(
 def _probes(cases: Sequence[PlanCase]) -> tuple[Gang, ...]:
     """Return one pod of each spec, each in a gang that asks for what its own one does."""
     found: dict[PodSpec, Gang] = {}
-    for gang in gangs_in(tuple(cases)):
+    for gang in gangs_of_cases(tuple(cases)):
         for pod in gang.pods:
             if pod.spec not in found:
                 probe = replace(pod, name=f"probe-{len(found)}")
@@ -293,7 +293,7 @@ def bin_kind_of(problem: Problem, node: NodeState, *, by_numa_node: bool) -> Bin
         devices.append(found)
         sizes = [size if may else None for size, may in zip(sizes, possible, strict=True)]
     if by_numa_node:
-        found, possible = numa_nodes_of(problem, node)
+        found, possible = numa_node_bins(problem, node)
         devices.append(found)
         sizes = [size if may else None for size, may in zip(sizes, possible, strict=True)]
     return BinKind(tuple(node.amounts), tuple(sizes), tuple(devices))

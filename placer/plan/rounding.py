@@ -96,7 +96,7 @@ class Rounding:
 
     def once(self, solution: MasterSolution, rng: np.random.Generator | None) -> MarketPlan | None:
         """Return a plan; with a generator, items are worth a little more or less."""
-        stock = OfferStock(self.market, self.barred, self._planned(solution))
+        stock = BinStock(self.market, self.barred, self._planned(solution))
         fillings: list[tuple[FilledBin, ...]] = [()] * len(self.market.blocks)
         hardest = (solution.values * np.array(self.market.blocks)).sum(axis=1).argsort()[::-1]
         for block in hardest.tolist():
@@ -120,7 +120,7 @@ class Rounding:
         return planned
 
     def _block(
-        self, block: int, solution: MasterSolution, values: FloatArray, stock: "OfferStock"
+        self, block: int, solution: MasterSolution, values: FloatArray, stock: "BinStock"
     ) -> tuple[FilledBin, ...] | None:
         left = np.array(self.market.blocks[block], np.int64)
         bins: list[tuple[int, IntArray]] = []
@@ -143,7 +143,7 @@ class Rounding:
         return tuple(self._cheaper(bins, stock))
 
     def _next(
-        self, block: int, left: IntArray, values: FloatArray, stock: "OfferStock"
+        self, block: int, left: IntArray, values: FloatArray, stock: "BinStock"
     ) -> tuple[int, IntArray] | None:
         """Return what to fill next: the most worth for its price."""
         columns, kinds = self._columns[block], self._kinds[block]
@@ -159,9 +159,7 @@ class Rounding:
         counts = self.filler.completed(int(kinds[best]), held[best], values, left)
         return int(kinds[best]), counts
 
-    def _cheaper(
-        self, bins: list[tuple[int, IntArray]], stock: "OfferStock"
-    ) -> Iterator[FilledBin]:
+    def _cheaper(self, bins: list[tuple[int, IntArray]], stock: "BinStock") -> Iterator[FilledBin]:
         """Yield the bins, each as the cheapest that can be had and holds the same."""
         prices = [kind.price for kind in self.market.kinds]
         order = sorted(range(len(prices)), key=lambda kind: prices[kind])
@@ -189,7 +187,7 @@ class Rounding:
             yield FilledBin(other, tuple(counts.tolist()))
 
 
-class OfferStock:
+class BinStock:
     """Bins that are there, bought, or to be bought, while blocks are filled one by one.
 
     Attributes:

@@ -23,7 +23,7 @@ ScenarioPrices = tuple[tuple[str, Decimal], ...]
 ScenarioLimits = tuple[tuple[str, int], ...]
 
 
-def price_of(text: str, place: DocumentLocation) -> Decimal:
+def read_price(text: str, place: DocumentLocation) -> Decimal:
     """Return a price, or note what is wrong with it."""
     if _PRICE.fullmatch(text) and Decimal(text):
         return Decimal(text)
@@ -35,7 +35,7 @@ def price_of(text: str, place: DocumentLocation) -> Decimal:
 
 
 @dataclass(frozen=True, slots=True)
-class ScenarioWords:
+class ScenarioChangeReader:
     """Reads the changes of scenarios.
 
     Attributes:
@@ -71,7 +71,7 @@ class ScenarioWords:
                 elif offer in known:
                     at.fault(f"got {shown(text)}; {offer} has its {word} already")
                 elif word == REPRICE:
-                    prices[offer] = price_of(amount, at)
+                    prices[offer] = read_price(amount, at)
                 elif not amount.isdecimal() or int(amount) > MOST_NODES:
                     at.fault(f"got {shown(text)}; expected a whole number up to {MOST_NODES:,}")
                 else:

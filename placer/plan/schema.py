@@ -161,7 +161,7 @@ class NoPlaceEntry(Part):
     case: str | None = None
 
 
-class PlanMendEntry(Part):
+class QuestionChangeEntry(Part):
     """A change of the question with which there would be a plan, or a node for a pod."""
 
     changes: tuple[str, ...]
@@ -187,7 +187,7 @@ class PlanAnswerFile(Part):
     scenarios: tuple[ScenarioEntry, ...]
     relaxed: tuple[str, ...]
     unplaced: tuple[NoPlaceEntry, ...]
-    mends: tuple[PlanMendEntry, ...]
+    mends: tuple[QuestionChangeEntry, ...]
     looked_for: tuple[str, ...]
     placements: tuple[PlacementFile, ...]
 
@@ -232,7 +232,7 @@ class FitAnswerFile(Part):
     steps: tuple[FitStepEntry, ...]
 
 
-class MendEntry(Part):
+class LossPurchaseEntry(Part):
     """What of the offers mends a loss; without a price nothing was found that does."""
 
     price: str | None
@@ -251,7 +251,7 @@ class LossEntry(Part):
     proven: bool
     moves: int
     unplaced: tuple[NoPlaceEntry, ...]
-    mend: MendEntry | None
+    mend: LossPurchaseEntry | None
     placement: PlacementFile
 
 
@@ -303,7 +303,7 @@ class GrowthStepEntry(Part):
     reason: str = Field(description="Why there is no plan; else empty.")
 
 
-class BindingStretchEntry(Part):
+class BindingRangeEntry(Part):
     """Sizes of the demand for which the same binds."""
 
     first: str = Field(alias="from")
@@ -311,7 +311,7 @@ class BindingStretchEntry(Part):
     binds: tuple[OfferBindingEntry, ...]
 
 
-class MissingStepEntry(Part):
+class UnsolvedStepEntry(Part):
     """A step that was not solved, because the sweep was ended."""
 
     scale: str
@@ -327,5 +327,5 @@ class PlanGrowthFile(Part):
     enough_up_to: str | None = Field(description="Up to this scale nothing has to be bought.")
     bought_from: str | None = Field(description="At this scale something has to be bought.")
     steps: tuple[GrowthStepEntry, ...]
-    stretches: tuple[BindingStretchEntry, ...]
-    missing: tuple[MissingStepEntry, ...]
+    stretches: tuple[BindingRangeEntry, ...]
+    missing: tuple[UnsolvedStepEntry, ...]

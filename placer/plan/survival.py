@@ -42,7 +42,7 @@ class SurvivalTask:
 
 
 @dataclass(frozen=True, slots=True)
-class MendTask:
+class LossPurchaseTask:
     """The question what to buy so that a loss is survived.
 
     Attributes:
@@ -61,7 +61,7 @@ class MendTask:
 
 
 @dataclass(frozen=True, slots=True)
-class MendPlan:
+class LossPurchase:
     """What of the offers mends a loss.
 
     Attributes:
@@ -97,7 +97,7 @@ class LossOutcome:
     proven: bool
     instance: Instance
     placement: Placement
-    mend: MendPlan | None = None
+    mend: LossPurchase | None = None
 
     @property
     def survives(self) -> bool:
@@ -147,9 +147,9 @@ def _proven(answer: Answer) -> bool:
             return False
 
 
-def solve_mend_task(task: MendTask) -> MendPlan:
+def buy_for_lost_nodes(task: LossPurchaseTask) -> LossPurchase:
     """Return the cheapest mix of offers with which every pod of lost nodes finds a place."""
     instance = instance_after_loss(task.instance, frozenset(task.loss.nodes))
     question = PlanQuestion(replace(instance, left_out=()), task.offers)
     plan = buy(question, task.seconds, threads=1, seed=task.seed)
-    return MendPlan(plan.mix if isinstance(plan, PurchasePlan) else (), plan)
+    return LossPurchase(plan.mix if isinstance(plan, PurchasePlan) else (), plan)

@@ -1,12 +1,12 @@
 """The answer of ``placer plan survive`` as a document for programs."""
 
 from placer.plan.answer import PurchasePlan
-from placer.plan.survival import LossOutcome, MendPlan
+from placer.plan.survival import LossOutcome, LossPurchase
 from placer.plan.survive import SurvivalAnswer
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
 from placer_models.instance.placement_file import answer_to_json
-from placer_models.placement import PartlyPlaced, Placed, title_of
+from placer_models.placement import PartlyPlaced, Placed, pod_or_gang_title
 
 
 def survival_to_json(answer: SurvivalAnswer, move_budget: int, currency: str) -> Json:
@@ -40,7 +40,7 @@ def _loss(one: LossOutcome) -> Json:
         "proven": one.proven,
         "moves": len(one.moves),
         "unplaced": [
-            {"name": title_of(pod.namespace, pod.name), "reasons": list(pod.reasons)}
+            {"name": pod_or_gang_title(pod.namespace, pod.name), "reasons": list(pod.reasons)}
             for pod in one.unplaced
         ],
         "mend": None if one.mend is None else _mend(one.mend),
@@ -48,7 +48,7 @@ def _loss(one: LossOutcome) -> Json:
     }
 
 
-def _mend(mend: MendPlan) -> Json:
+def _mend(mend: LossPurchase) -> Json:
     plan = mend.plan if isinstance(mend.plan, PurchasePlan) else None
     return {
         "price": None if plan is None else f"{plan.price:f}",

@@ -9,9 +9,9 @@ from placer.plan.losses import NodeLoss, combined_losses, losses_of_domains, los
 from placer.plan.question import NodeOffer
 from placer.plan.survival import (
     LossOutcome,
-    MendTask,
+    LossPurchaseTask,
     SurvivalTask,
-    solve_mend_task,
+    buy_for_lost_nodes,
     solve_survival_task,
 )
 from placer.sweep.sweep import each_result
@@ -167,13 +167,13 @@ def _mended(
     """Return the losses, those that are not survived with what would mend them."""
     failed = [index for index, one in enumerate(found) if not one.survives]
     each_s = max(1.0, (end_s - monotonic()) / max(1, len(failed)))
-    tasks = [MendTask(instance, found[i].loss, offers, each_s, seed) for i in failed]
+    tasks = [LossPurchaseTask(instance, found[i].loss, offers, each_s, seed) for i in failed]
     result = list(found)
 
     def over() -> bool:
         return stop() or monotonic() >= end_s
 
-    for number, one in each_result(solve_mend_task, tasks, workers, over):
+    for number, one in each_result(buy_for_lost_nodes, tasks, workers, over):
         index = failed[number]
         result[index] = replace(result[index], mend=one)
         tell(f"looking for what mends {len(failed):,} losses")

@@ -8,16 +8,16 @@ from placer.plan.answer import (
     NoPlanFound,
     OffersRunOut,
     PlanAnswer,
-    PlanMend,
     PurchasePlan,
+    QuestionChange,
 )
-from placer.plan.cases import cases_of
+from placer.plan.cases import plan_cases_of
 from placer.plan.growth import GrowthCurve, GrowthStep
 from placer.plan.question import PlanQuestion
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
 from placer_models.instance.placement_file import answer_to_json
-from placer_models.placement import Placed, Unplaced, title_of
+from placer_models.placement import Placed, Unplaced, pod_or_gang_title
 from placer_models.pod import pods_of
 
 
@@ -42,7 +42,7 @@ def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
             "lost": case.loss or None,
             "pods": sum(1 for _ in pods_of(case.instance.gangs)),
         }
-        for case in cases_of(question)
+        for case in plan_cases_of(question)
     ]
     nothing: Json = {"price": None, "bound": None, "gapPercent": None, "proven": False}
     lists: Json = {
@@ -89,7 +89,7 @@ def _short(one: OffersRunOut) -> Json:
     return found
 
 
-def _mend(one: PlanMend) -> Json:
+def _mend(one: QuestionChange) -> Json:
     return {
         "changes": list(one.changes),
         "alike": one.alike,
@@ -183,5 +183,6 @@ def _decimal(scale: Fraction | None) -> str | None:
 
 def _unplaced(pods: Iterable[Unplaced]) -> list[Json]:
     return [
-        {"name": title_of(one.namespace, one.name), "reasons": list(one.reasons)} for one in pods
+        {"name": pod_or_gang_title(one.namespace, one.name), "reasons": list(one.reasons)}
+        for one in pods
     ]

@@ -23,7 +23,7 @@ _NEARLY = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class BinsNeeded:
+class NeededBinWorth:
     """What the bins of a block have to be worth together.
 
     Attributes:
@@ -36,7 +36,7 @@ class BinsNeeded:
     total: int
 
 
-def needs_of(market: Market, proofs: Sequence[ItemValues]) -> list[BinsNeeded]:
+def needed_bin_worths(market: Market, proofs: Sequence[ItemValues]) -> list[NeededBinWorth]:
     """Return what bins have to be worth, by values that were proven and by sums."""
     found = dict.fromkeys(_by_sums(market))
     for values in proofs:
@@ -44,20 +44,20 @@ def needs_of(market: Market, proofs: Sequence[ItemValues]) -> list[BinsNeeded]:
     return [_smaller(one) for one in found if one.total > 0]
 
 
-def _needs_by(market: Market, values: ItemValues) -> Iterator[BinsNeeded]:
+def _needs_by(market: Market, values: ItemValues) -> Iterator[NeededBinWorth]:
     """Yield what the bins of each block have to be worth by some values."""
     for block, (of_item, counts) in enumerate(zip(values.of_item, market.blocks, strict=True)):
         fullest = tuple(of_kind[block] for of_kind in values.fullest)
-        yield BinsNeeded(fullest, value_of_items(of_item, counts))
+        yield NeededBinWorth(fullest, value_of_items(of_item, counts))
 
 
-def _by_sums(market: Market) -> Iterator[BinsNeeded]:
+def _by_sums(market: Market) -> Iterator[NeededBinWorth]:
     """Yield what follows from one kind of items, and from resources of items for the same kinds."""
     for block, counts in enumerate(market.blocks):
         most = [market.most_of(kind, block) for kind in market.kinds]
         for item, count in enumerate(counts):
             if count:
-                yield BinsNeeded(tuple(of_kind[item] for of_kind in most), count)
+                yield NeededBinWorth(tuple(of_kind[item] for of_kind in most), count)
         allowed = [
             frozenset(k for k, of_kind in enumerate(most) if of_kind[i]) for i in range(len(counts))
         ]
@@ -76,16 +76,16 @@ def _by_sums(market: Market) -> Iterator[BinsNeeded]:
                 room = tuple(
                     kind.room[resource] if k in kinds else 0 for k, kind in enumerate(market.kinds)
                 )
-                yield BinsNeeded(room, sum(counts[i] * size for i, size in least.items()))
+                yield NeededBinWorth(room, sum(counts[i] * size for i, size in least.items()))
 
 
-def _smaller(one: BinsNeeded) -> BinsNeeded:
+def _smaller(one: NeededBinWorth) -> NeededBinWorth:
     """Return the same in larger parts, rounded so that it asks for no more."""
     part = one.total // _LARGE + 1
-    return BinsNeeded(tuple(-(-n // part) for n in one.fullest), -(-one.total // part))
+    return NeededBinWorth(tuple(-(-n // part) for n in one.fullest), -(-one.total // part))
 
 
-def bound_by_whole_bins(generation: ColumnGeneration, time: float, most: int) -> int:
+def price_bound_by_whole_bins(generation: ColumnGeneration, time: float, most: int) -> int:
     """Return a price below which there is no plan.
 
     The cheapest bins that do by all that is known are filled by patterns. Where these leave
@@ -127,7 +127,7 @@ def _cheapest(
         if price and kind.buyable is not None:
             limit = min(limit, kind.buyable // kind.pack)
         packs.append(model.new_int_var(0 if price else limit, limit, ""))
-    for need in needs_of(market, generation.proofs)[-MOST_CUTS:]:
+    for need in needed_bin_worths(market, generation.proofs)[-MOST_CUTS:]:
         worths = [n * kind.pack for n, kind in zip(need.fullest, market.kinds, strict=True)]
         model.add(cp_model.LinearExpr.weighted_sum(packs, worths) >= need.total)
     model.minimize(cp_model.LinearExpr.weighted_sum(packs, prices))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from placer.greedy.gang_order import hardest_first
-from placer.greedy.node_table import NodeTable
+from placer.greedy.node_table import GreedyNodeTable
 from placer.judge.breaches import breaches
 from placer.plan.cases import PlanCase
 from placer.plan.clock import PlanClock
@@ -22,13 +22,13 @@ from placer.plan.market import Market
 from placer.plan.question import NodeOffer, PlanQuestion
 from placer.plan.relax import RelaxedMarket
 from placer.plan.rounding import FilledBin, MarketPlan
-from placer.search.baseline import baseline_of
-from placer.search.judged import Rejected, in_ids
+from placer.search.baseline import starting_accounts_of
+from placer.search.judged import RejectedPlacement, realise_and_judge
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node
-from placer_models.illegal_running import with_counted
+from placer_models.illegal_running import with_running_as_counted
 from placer_models.placement import PartlyPlaced, Placed, Placement, Unplaced
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.problem.problem import Choices
@@ -93,7 +93,7 @@ class _Placed:
     placement: Placement
 
 
-def place_plan(
+def place_on_purchase(
     question: PlanQuestion,
     relaxation: RelaxedMarket,
     plan: MarketPlan,
@@ -268,7 +268,7 @@ class _Layer:
         fillings = [f for f in fillings if not any(f.counts[item] for item in lost)]
         there = [filled for filled in fillings if filled.kind < self.relaxation.there]
         mine = [filled for filled in fillings if filled.kind >= self.relaxation.there]
-        searching = asks_beyond_its_node(asked.gangs, asked)
+        searching = any_looks_beyond_node(asked.gangs, asked)
         if self.case.loss:
             there_still = self._left(stock)
             mine = _at_most(mine, there_still, self.relaxation.there)
@@ -280,7 +280,9 @@ class _Layer:
                 replace(self._offer(f).node, name=f"bought:{i}", offered=False)
                 for i, f in enumerate(mine)
             )
-            instance = replace(with_counted(asked), nodes=(*asked.nodes, *nodes), move_budget=0)
+            instance = replace(
+                with_running_as_counted(asked), nodes=(*asked.nodes, *nodes), move_budget=0
+            )
             if searching:
                 placement, left, reasons = self._searched(instance)
             else:
@@ -302,7 +304,7 @@ class _Layer:
     def _searched(self, instance: Instance) -> tuple[Placement, list[Pod], tuple[Unplaced, ...]]:
         """Let the whole search place the demand."""
         time = max(_LEAST_S, 0.3 * (self.end - self.clock.now()))
-        answer = solve(instance, solve_options_for(self.clock, time, self.threads))
+        answer = solve(instance, timed_solve_options(self.clock, time, self.threads))
         if isinstance(answer, Placed):
             return answer.placement, [], ()
         placement = answer.placement if isinstance(answer, PartlyPlaced) else Placement(())
@@ -314,13 +316,13 @@ class _Layer:
         self, instance: Instance, there: Sequence[FilledBin], mine: Sequence[FilledBin]
     ) -> tuple[Placement, list[Pod], tuple[Unplaced, ...]]:
         """Place what each bin holds on its node, and what is left over wherever it fits."""
-        baseline = baseline_of(instance)
+        baseline = starting_accounts_of(instance)
         problem = build_problem(instance, baseline.accounts, each_core=True, absolute=True)
         pods = list(pods_of(instance.gangs))
         waiting: defaultdict[int, deque[int]] = defaultdict(deque)
         for index, pod in enumerate(pods):
             waiting[self.item_of[pod.spec]].append(index)
-        table = NodeTable(problem)
+        table = GreedyNodeTable(problem)
         position = {node.name: i for i, node in enumerate(instance.nodes)}
         names = {kind: iter(names) for kind, names in enumerate(self.relaxation.nodes)}
         first = len(instance.nodes) - len(mine)
@@ -343,8 +345,8 @@ class _Layer:
             if choice is not None:
                 table.take(index, choice)
         choices: Choices = table.choices
-        found = in_ids(instance, baseline, problem, choices)
-        if isinstance(found, Rejected):
+        found = realise_and_judge(instance, baseline, problem, choices)
+        if isinstance(found, RejectedPlacement):
             return self._searched(instance)
         left = [pod for index, pod in enumerate(pods) if index not in choices]
         return found.placement, left, ()
@@ -434,7 +436,7 @@ def _idle(
     ]
 
 
-def solve_options_for(clock: PlanClock, time: float, threads: int) -> SolveOptions:
+def timed_solve_options(clock: PlanClock, time: float, threads: int) -> SolveOptions:
     """Return the options of a search that takes so much time of a clock, which is counted."""
     wall_s = clock.wall_s(clock.now() + time)
     if wall_s is not None:
@@ -444,7 +446,7 @@ def solve_options_for(clock: PlanClock, time: float, threads: int) -> SolveOptio
     return SolveOptions(Engine.AUTO, work_limit=work, workers=1)
 
 
-def asks_beyond_its_node(gangs: Sequence[Gang], instance: Instance) -> bool:
+def any_looks_beyond_node(gangs: Sequence[Gang], instance: Instance) -> bool:
     """Return whether some gang or pod asks for more than its own node, so that bins will not do."""
     asked = any(map(asks_where_members_are, gangs)) or bool(instance.groups)
     specs = {id(pod.spec): pod.spec for pod in pods_of(tuple(gangs))}.values()

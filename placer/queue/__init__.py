@@ -1,9 +1,9 @@
 """The fair queue: whose work is next, why, and how many threads a job should have."""
 
-from placer.queue.advice import advise as advise
+from placer.queue.advice import advise_job_thread_count as advise_job_thread_count
 from placer.queue.fair import FairQueue as FairQueue
 from placer.queue.model import ChargeTime as ChargeTime
+from placer.queue.model import DispatchTicket as DispatchTicket
 from placer.queue.model import QueueSelection as QueueSelection
-from placer.queue.model import QueueTicket as QueueTicket
 from placer.queue.model import ReservedUnit as ReservedUnit
 from placer.queue.model import WorkUnit as WorkUnit

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from placer.queue.flow import Flow, FlowGroup, FlowLag, Job
-from placer.queue.model import ChargeTime, QueueTicket, WorkUnit
+from placer.queue.model import ChargeTime, DispatchTicket, WorkUnit
 from placer.queue.reservation import EndForecast, UnitReservation
 
 UnitFits = Callable[[WorkUnit], bool]
@@ -44,7 +44,7 @@ class BlockedJob(NamedTuple):
 
 
 @dataclass(slots=True)
-class TurnSearch:
+class NextUnitSearch:
     """A search for the unit whose turn is first, of those that may start.
 
     Attributes:
@@ -118,7 +118,7 @@ def pass_over(flow: Flow, by: Flow, charge: ChargeTime, now_us: int, times: int 
     flow.behind = max(flow.behind, by.key(by.standing(charge, now_us)))
 
 
-def standing_before(job: Job, charge: ChargeTime, now_us: int) -> Iterator[tuple[Flow, Flow]]:
+def flows_standing_before(job: Job, charge: ChargeTime, now_us: int) -> Iterator[tuple[Flow, Flow]]:
     """Yield the flows that stand before a job, each paired with its sibling on the job's path."""
     for flow in job.path():
         siblings = flow.parent.in_order(charge, now_us) if flow.parent else iter(())
@@ -128,7 +128,7 @@ def standing_before(job: Job, charge: ChargeTime, now_us: int) -> Iterator[tuple
             yield other, flow
 
 
-def is_held(job: Job, limit: int, charge: ChargeTime, now_us: int) -> bool:
+def is_bypass_limit_reached(job: Job, limit: int, charge: ChargeTime, now_us: int) -> bool:
     """Return whether nothing may go before the job's oldest unit any more."""
     passed = (flow.passes_now(charge, now_us) for flow in job.path())
     return job.overtaken >= limit or max(passed) >= limit
@@ -148,7 +148,7 @@ class DispatchAttempt:
     """
 
     reserved: UnitReservation | None
-    started: list[tuple[Job, int, QueueTicket]] = field(default_factory=list)
+    started: list[tuple[Job, int, DispatchTicket]] = field(default_factory=list)
     counts: dict[Flow, tuple[int, int, int, int | None]] = field(default_factory=dict)
     groups: dict[FlowGroup, tuple[int, int, FlowLag]] = field(default_factory=dict)
 

@@ -10,7 +10,7 @@ from placer.queue.model import ONE_MILLI, US_PER_S, ChargeTime, ChosenFlow
 _DECIMALS = 3
 
 
-def steps_down(root: FlowGroup, charge: ChargeTime, now_us: int) -> tuple[ChosenFlow, ...]:
+def chosen_flows(root: FlowGroup, charge: ChargeTime, now_us: int) -> tuple[ChosenFlow, ...]:
     """Return the choice at each level of the tree, or none if no unit waits."""
     steps: list[ChosenFlow] = []
     flow: Flow = root
@@ -23,21 +23,21 @@ def steps_down(root: FlowGroup, charge: ChargeTime, now_us: int) -> tuple[Chosen
             ChosenFlow(
                 group=None if flow is root else flow.name,
                 chosen=chosen.name,
-                value=value_of(chosen, charge, now_us),
+                value=usage_per_weight(chosen, charge, now_us),
                 runner_up=others[0].name if others else None,
-                runner_up_value=value_of(others[0], charge, now_us) if others else None,
+                runner_up_value=usage_per_weight(others[0], charge, now_us) if others else None,
             )
         )
         flow = chosen
     return tuple(steps)
 
 
-def value_of(flow: Flow, charge: ChargeTime, now_us: int) -> Fraction:
+def usage_per_weight(flow: Flow, charge: ChargeTime, now_us: int) -> Fraction:
     """Return a flow's thread-microseconds over its weight."""
     return Fraction(flow.standing(charge, now_us) * ONE_MILLI, flow.weight_milli)
 
 
-def choices_in_words(steps: Sequence[ChosenFlow]) -> str:
+def flow_choices_in_words(steps: Sequence[ChosenFlow]) -> str:
     """Return the choices in words, with values in thread-seconds over weight.
 
     ``default 201.5 against P20 202 (gap 0.5); in default: DEFAULT1 100 against DEFAULT2
@@ -47,7 +47,7 @@ def choices_in_words(steps: Sequence[ChosenFlow]) -> str:
     return "; ".join(clauses) or "nobody else waits"
 
 
-def as_seconds(value: Fraction) -> str:
+def format_seconds(value: Fraction) -> str:
     """Write microseconds as seconds, to the millisecond: ``101.5``."""
     text = f"{float(value / US_PER_S):.{_DECIMALS}f}"
     return text.rstrip("0").rstrip(".")
@@ -55,8 +55,9 @@ def as_seconds(value: Fraction) -> str:
 
 def _clause(step: ChosenFlow) -> str:
     place = f"in {step.group}: " if step.group else ""
-    gap = f"gap {as_seconds(step.gap)}" if step.gap else "a tie: the older goes first"
-    against = as_seconds(step.runner_up_value or Fraction(0))
+    gap = f"gap {format_seconds(step.gap)}" if step.gap else "a tie: the older goes first"
+    against = format_seconds(step.runner_up_value or Fraction(0))
     return (
-        f"{place}{step.chosen} {as_seconds(step.value)} against {step.runner_up} {against} ({gap})"
+        f"{place}{step.chosen} {format_seconds(step.value)} against {step.runner_up} {against} "
+        f"({gap})"
     )

@@ -18,30 +18,30 @@ from contextlib import contextmanager
 
 from placer.queue.bypass import (
     DispatchAttempt,
+    NextUnitSearch,
     StartableUnit,
-    TurnSearch,
     UnitFits,
-    is_held,
+    flows_standing_before,
+    is_bypass_limit_reached,
     pass_over,
-    standing_before,
     turns_out_of_order,
 )
 from placer.queue.flow import Flow, Job
 from placer.queue.model import (
     US_PER_S,
     ChargeTime,
+    DispatchTicket,
     JobBypass,
     QueuePick,
     QueueSelection,
-    QueueTicket,
     ReservedUnit,
     WorkUnit,
 )
 from placer.queue.reservation import EndForecast, UnitReservation
-from placer.queue.threads import ThreadQueue, check_at_least
+from placer.queue.threads import LeastServedQueue, check_at_least
 
 
-class FairQueue(ThreadQueue):
+class FairQueue(LeastServedQueue):
     """A queue that decides whose unit is next. It reads no clock: callers tell it the time.
 
     Attributes:
@@ -82,7 +82,7 @@ class FairQueue(ThreadQueue):
 
     def next_that_fits(
         self, now_us: int, fits: UnitFits, forecast: EndForecast | None = None
-    ) -> QueueTicket | ReservedUnit | None:
+    ) -> DispatchTicket | ReservedUnit | None:
         """Dispatch the least served unit that may start.
 
         Younger units of a job may go before its oldest, then units of other jobs, up to the
@@ -100,7 +100,7 @@ class FairQueue(ThreadQueue):
                 return self._start_reserved(reserved, now_us)
             blocking = reserved
             if reserved is None or not self._is_held(reserved, now_us):
-                search = TurnSearch(
+                search = NextUnitSearch(
                     self.tree.charge,
                     now_us,
                     fits,
@@ -164,7 +164,7 @@ class FairQueue(ThreadQueue):
         jobs = {pick.ticket.job: self.tree.job(pick.ticket.job) for pick in batch.picks}
         tickets = [(pick.ticket, pick.ticket.sequence in placed) for pick in batch.picks]
         later = sum(runs for _, runs in tickets)
-        left: list[tuple[QueueTicket, int]] = []
+        left: list[tuple[DispatchTicket, int]] = []
         for ticket, runs in tickets:
             later -= runs
             if not runs:
@@ -210,22 +210,24 @@ class FairQueue(ThreadQueue):
             self.reserved = self.reserved._replace(due_us=due_us)
         return job
 
-    def _reserve(self, search: TurnSearch) -> None:
+    def _reserve(self, search: NextUnitSearch) -> None:
         """Give the reservation to the first unit that did not fit, if none had it before."""
         if self.reserved is None and search.reserved is not None and search.forecast is not None:
             unit = search.reserved.waiting[0]
             due_us = search.forecast.due_us(unit)
             self.reserved = UnitReservation(search.reserved.name, unit, search.now_us, due_us)
 
-    def _start_reserved(self, job: Job, now_us: int) -> QueueTicket:
+    def _start_reserved(self, job: Job, now_us: int) -> DispatchTicket:
         """Dispatch the unit that has the reservation; it goes before all that stand before it."""
-        before = tuple(standing_before(job, self.tree.charge, now_us))
+        before = tuple(flows_standing_before(job, self.tree.charge, now_us))
         ticket = self._start(job, 0, now_us)
         for flow, by in before:
             self._pass_over(flow, by, now_us)
         return ticket
 
-    def _start_found(self, found: StartableUnit, reserved: Job | None, now_us: int) -> QueueTicket:
+    def _start_found(
+        self, found: StartableUnit, reserved: Job | None, now_us: int
+    ) -> DispatchTicket:
         """Dispatch a unit that a search has found, and count whom it has gone before."""
         overtaken = found.tried
         if reserved is not None:
@@ -251,7 +253,7 @@ class FairQueue(ThreadQueue):
         if self._attempt is not None:
             self._attempt.note(flow)
 
-    def _start(self, job: Job, position: int, now_us: int) -> QueueTicket:
+    def _start(self, job: Job, position: int, now_us: int) -> DispatchTicket:
         """Dispatch the unit of the job at the position in its queue; its counts go with it."""
         self._note(job)
         if self._attempt is not None:
@@ -310,7 +312,7 @@ class FairQueue(ThreadQueue):
         return True
 
     def _is_held(self, job: Job, now_us: int) -> bool:
-        return is_held(job, self.bypass_limit, self.tree.charge, now_us)
+        return is_bypass_limit_reached(job, self.bypass_limit, self.tree.charge, now_us)
 
     def _bypass(self, job: Job, now_us: int) -> JobBypass:
         return JobBypass(job.name, job.waiting[0], job.overtaken, self._is_held(job, now_us))

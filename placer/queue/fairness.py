@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from placer.queue.model import KEY_BITS, ONE_MILLI, key_of
+from placer.queue.model import KEY_BITS, ONE_MILLI, weighted_service_key
 
 
 @dataclass(slots=True)
@@ -98,7 +98,7 @@ class FairnessMeter:
             level.highest = max(level.highest, account.value)
             weight = sum(self._accounts[child].weight_milli for child in self._active(level))
             # Rounded down, as in the queue.
-            rise = Fraction(key_of(service, weight) * ONE_MILLI, 1 << KEY_BITS)
+            rise = Fraction(weighted_service_key(service, weight) * ONE_MILLI, 1 << KEY_BITS)
             risen = level.virtual + rise
             level.virtual = max(level.virtual, min(risen, level.highest))
             account.queued -= 1

@@ -1,7 +1,7 @@
 """Flows: jobs with units that wait, and groups of flows that share by weight.
 
 A flow's value is its tally over its weight; the least value is served first. Values are
-compared as keys, which are integers (``model.key_of``).
+compared as keys, which are integers (``model.weighted_service_key``).
 """
 
 import heapq
@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from placer.queue.model import KEY_BITS, ChargeTime, WorkUnit, key_of
+from placer.queue.model import KEY_BITS, ChargeTime, WorkUnit, weighted_service_key
 
 HeapEntry = tuple[int, int, "Flow"]
 """A flow in its parent's heap: its key, its rank among all flows, itself."""
@@ -102,7 +102,7 @@ class FlowAccount(ABC):
 
     def key(self, standing: int) -> int:
         """Return an integer that orders siblings by standing over weight, exactly."""
-        return (standing << KEY_BITS) // self.weight_milli  # key_of, without the call
+        return (standing << KEY_BITS) // self.weight_milli  # weighted_service_key, without the call
 
 
 class FlowGroup(FlowAccount):
@@ -217,7 +217,7 @@ class FlowGroup(FlowAccount):
         room = self.highest - self.virtual
         if room <= 0:
             return 0
-        rise = min(key_of(charge, self.active_milli), room)
+        rise = min(weighted_service_key(charge, self.active_milli), room)
         self.virtual += rise
         return rise
 

@@ -21,10 +21,10 @@ from placer.queue.model import (
     MAX_WEIGHT_MILLI,
     ONE_MILLI,
     ChargeTime,
-    QueueTicket,
+    DispatchTicket,
     VirtualTimeRise,
     WorkUnit,
-    service_at,
+    service_to_reach_key,
 )
 
 
@@ -152,7 +152,7 @@ class FlowTree:
             flow = group
         return tuple(rises)
 
-    def end(self, job: Job, ticket: QueueTicket, executed: int) -> None:
+    def end(self, job: Job, ticket: DispatchTicket, executed: int) -> None:
         """Replace what a unit was charged by what it executed."""
         self._land(job, ticket)
         job.executed += executed
@@ -169,7 +169,7 @@ class FlowTree:
             group.correct(rise.by_charge * correction // ticket.charge)
             flow = group
 
-    def undo(self, job: Job, ticket: QueueTicket) -> None:
+    def undo(self, job: Job, ticket: DispatchTicket) -> None:
         """Undo the charge of a unit that did not start after all; it waits again."""
         self._land(job, ticket)
         flow: Flow = job
@@ -210,7 +210,7 @@ class FlowTree:
             group.catch_up()
         return VirtualTimeRise(by_charge, group.virtual - before)
 
-    def _correction(self, flow: Flow, ticket: QueueTicket, correction: int) -> int:
+    def _correction(self, flow: Flow, ticket: DispatchTicket, correction: int) -> int:
         """Return the part of a correction that a flow gets: a refund less what a lift swallowed."""
         if correction > 0 or ticket.sequence >= flow.started_at:
             return correction
@@ -218,7 +218,7 @@ class FlowTree:
         flow.ahead -= refund
         return -refund
 
-    def _land(self, job: Job, ticket: QueueTicket) -> None:
+    def _land(self, job: Job, ticket: DispatchTicket) -> None:
         job.running -= ticket.unit.width
         job.starts_sum -= ticket.unit.width * ticket.start_us
 
@@ -231,7 +231,7 @@ class FlowTree:
         beside = group.last if lowest is None else lowest.passed(self.charge, now_us)
         passes = flow.passes_now(self.charge, now_us)
         standing = flow.standing(self.charge, now_us)
-        start = service_at(group.virtual, flow.weight_milli)
+        start = service_to_reach_key(group.virtual, flow.weight_milli)
         flow.tally += max(start - standing, 0)
         flow.started_at, flow.ahead = self.sequence, max(standing - start, 0)
         # A flow that starts beside one that was passed over is as far behind as that one.

@@ -20,7 +20,7 @@ MAX_WEIGHT_MILLI = 2**31 - 1
 KEY_BITS = 62
 
 
-def key_of(service: int, weight_milli: int) -> int:
+def weighted_service_key(service: int, weight_milli: int) -> int:
     """Return service over weight as an integer, in the same order.
 
     Two different fractions with denominators below 2**31 differ by more than 2**-62, so
@@ -31,7 +31,7 @@ def key_of(service: int, weight_milli: int) -> int:
     return (service << KEY_BITS) // weight_milli
 
 
-def service_at(key: int, weight_milli: int) -> int:
+def service_to_reach_key(key: int, weight_milli: int) -> int:
     """Return the least service with which a flow of this weight reaches the key."""
     return -(-key * weight_milli >> KEY_BITS)
 
@@ -78,7 +78,7 @@ class VirtualTimeRise(NamedTuple):
     in_all: int = 0
 
 
-class QueueTicket(NamedTuple):
+class DispatchTicket(NamedTuple):
     """A unit that was dispatched, and what its flows were charged for it.
 
     Attributes:
@@ -163,7 +163,7 @@ class ChosenFlow:
 class QueuePick:
     """A unit of a batch, and why it was next: one step for each level of the tree."""
 
-    ticket: QueueTicket
+    ticket: DispatchTicket
     steps: tuple[ChosenFlow, ...]
 
 

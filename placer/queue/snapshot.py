@@ -9,7 +9,7 @@ from typing import Any
 
 from placer.queue.fair import FairQueue
 from placer.queue.flow import Flow, FlowGroup, FlowLag, Job
-from placer.queue.model import ChargeTime, QueueTicket, VirtualTimeRise, WorkUnit
+from placer.queue.model import ChargeTime, DispatchTicket, VirtualTimeRise, WorkUnit
 from placer.queue.reservation import UnitReservation
 
 VERSION = 2
@@ -74,12 +74,12 @@ class QueueSnapshot:
     ranks: int
     top: GroupState
     flows: tuple[FlowState, ...]
-    in_flight: tuple[QueueTicket, ...]
+    in_flight: tuple[DispatchTicket, ...]
     set_aside: tuple[tuple[str, WorkUnit], ...]
     reserved: UnitReservation | None = None
 
 
-def take(queue: FairQueue) -> QueueSnapshot:
+def take_snapshot(queue: FairQueue) -> QueueSnapshot:
     """Return the queue's state."""
     return QueueSnapshot(
         charge=queue.tree.charge,
@@ -128,13 +128,13 @@ def restore(snapshot: QueueSnapshot) -> FairQueue:
     return queue
 
 
-def to_json(snapshot: QueueSnapshot) -> str:
+def queue_snapshot_to_json(snapshot: QueueSnapshot) -> str:
     """Write a snapshot as one line of JSON."""
     return json.dumps({"version": VERSION, **asdict(snapshot)}, separators=(",", ":"))
 
 
-def from_json(text: str) -> QueueSnapshot:
-    """Read what ``to_json`` wrote.
+def queue_snapshot_from_json(text: str) -> QueueSnapshot:
+    """Read what ``queue_snapshot_to_json`` wrote.
 
     Raises:
         ValueError: The text was written by a version that this one does not know.
@@ -206,9 +206,9 @@ def _resume(flow: Flow, state: FlowState) -> None:
     flow.ended, flow.ended_us = state.ended, state.ended_us
 
 
-def _ticket(values: list[Any]) -> QueueTicket:
+def _ticket(values: list[Any]) -> DispatchTicket:
     sequence, job, unit, *rest, rises = values
-    ticket = QueueTicket(sequence, job, WorkUnit(*unit), *rest)
+    ticket = DispatchTicket(sequence, job, WorkUnit(*unit), *rest)
     return ticket._replace(rises=tuple(VirtualTimeRise(*rise) for rise in rises))
 
 

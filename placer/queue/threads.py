@@ -4,7 +4,7 @@ It keeps the tree of flows, the tickets of what runs, and their charges. `FairQu
 units that may not fit.
 """
 
-from placer.queue.explain import steps_down
+from placer.queue.explain import chosen_flows
 from placer.queue.flow import Flow, FlowGroup, Job
 from placer.queue.flow_tree import FlowTree
 from placer.queue.model import (
@@ -12,13 +12,13 @@ from placer.queue.model import (
     US_PER_S,
     ChargeTime,
     ChosenFlow,
+    DispatchTicket,
     FlowReport,
-    QueueTicket,
     WorkUnit,
 )
 
 
-class ThreadQueue:
+class LeastServedQueue:
     """A queue that decides whose unit is next. It reads no clock: callers tell it the time.
 
     Attributes:
@@ -34,7 +34,7 @@ class ThreadQueue:
         check_at_least("guess_us", guess_us, 1)
         self.tree = FlowTree(charge)
         self.guess_us = guess_us
-        self.in_flight: dict[int, QueueTicket] = {}
+        self.in_flight: dict[int, DispatchTicket] = {}
 
     def add_group(
         self, name: str, *, weight_milli: int = ONE_MILLI, parent: str | None = None
@@ -77,20 +77,20 @@ class ThreadQueue:
         if units and flow.entry is None:
             self.tree.wake(flow, now_us)
 
-    def next(self, now_us: int) -> QueueTicket | None:
+    def next(self, now_us: int) -> DispatchTicket | None:
         """Dispatch the oldest unit of the least served job, or return None if nothing waits."""
         job = self._least_served(now_us)
         return None if job is None else self._start(job, 0, now_us)
 
     def explain(self, now_us: int) -> tuple[ChosenFlow, ...]:
         """Return the reasons for what ``next`` would choose, from the top of the tree down."""
-        return steps_down(self.tree.root, self.tree.charge, now_us)
+        return chosen_flows(self.tree.root, self.tree.charge, now_us)
 
-    def adopt(self, job: str, unit: WorkUnit, now_us: int) -> QueueTicket:
+    def adopt(self, job: str, unit: WorkUnit, now_us: int) -> DispatchTicket:
         """Charge a unit that runs already although the queue did not choose it."""
         return self._ticket(self.tree.job(job), unit, now_us)
 
-    def finish(self, ticket: QueueTicket, now_us: int) -> None:
+    def finish(self, ticket: DispatchTicket, now_us: int) -> None:
         """End a unit, and charge its flows what it executed in place of the estimate."""
         elapsed_us = now_us - ticket.start_us
         if elapsed_us < 0:
@@ -126,13 +126,13 @@ class ThreadQueue:
             flow = next(flow.in_order(ChargeTime.RUNNING, now_us)) if running else flow.first()
         return flow
 
-    def _start(self, job: Job, position: int, now_us: int) -> QueueTicket:
+    def _start(self, job: Job, position: int, now_us: int) -> DispatchTicket:
         """Dispatch the unit of the job at the position in its queue."""
         unit = job.waiting[position]
         del job.waiting[position]
         return self._ticket(job, unit, now_us)
 
-    def _ticket(self, job: Job, unit: WorkUnit, now_us: int) -> QueueTicket:
+    def _ticket(self, job: Job, unit: WorkUnit, now_us: int) -> DispatchTicket:
         """Charge a unit that starts, by the present estimate if its length is unknown."""
         charge = 0
         if self.tree.charge is ChargeTime.DISPATCH:
@@ -142,16 +142,16 @@ class ThreadQueue:
             charge = length_us * unit.width
         sequence = self.tree.sequence
         rises = self.tree.start(job, unit, now_us, charge)
-        ticket = QueueTicket(sequence, job.name, unit, now_us, charge, rises=rises)
+        ticket = DispatchTicket(sequence, job.name, unit, now_us, charge, rises=rises)
         self.in_flight[sequence] = ticket
         return ticket
 
-    def _take_back(self, job: Job, ticket: QueueTicket, position: int = 0) -> None:
+    def _take_back(self, job: Job, ticket: DispatchTicket, position: int = 0) -> None:
         self._land(ticket)
         job.waiting.insert(position, ticket.unit)
         self.tree.undo(job, ticket)
 
-    def _land(self, ticket: QueueTicket) -> None:
+    def _land(self, ticket: DispatchTicket) -> None:
         if self.in_flight.get(ticket.sequence) != ticket:
             raise ValueError(
                 f"unit {ticket.unit.key!r} of job '{ticket.job}' is not in flight; "

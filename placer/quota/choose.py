@@ -31,7 +31,7 @@ class ClassUse:
             raise QuotaError(f"{self.used} is used; an amount is 0 or more")
 
 
-def requested_shares(
+def used_fractions_after_request(
     uses: Mapping[str, ClassUse], asked: Mapping[str, int]
 ) -> tuple[Fraction, ...]:
     """Return (used + asked) / total for each class asked for.
@@ -79,7 +79,7 @@ def choose_node(
     """
     return min(
         nodes,
-        key=lambda name: score_of(strategy, requested_shares(nodes[name], asked)),
+        key=lambda name: score_of(strategy, used_fractions_after_request(nodes[name], asked)),
         default=None,
     )
 

@@ -3,12 +3,17 @@
 from collections.abc import Iterator, Sequence
 
 from placer.counting.account import Account
-from placer.quota.store import ClassQuotas, QuotaStore
+from placer.quota.store import ClassQuotasOnNode, QuotaStore
 from placer.scheduler import Scheduler
 from placer_models.capacity import MEMORY, PERCENT
 from placer_models.cluster import Node
 from placer_models.device import Device, is_mig_instance
-from placer_models.device_share import DeviceTotals, ShareAmounts, share_room, totals_of
+from placer_models.device_share import (
+    DeviceCapacity,
+    ShareAmounts,
+    device_capacity_of,
+    whole_device_amounts,
+)
 from placer_models.quantity import format_bytes
 
 
@@ -32,11 +37,11 @@ class ClusterQuotas:
             seen = self._seen.get(node.name)
             if seen is None or seen[0] is not node or seen[1] is not account:
                 self._seen[node.name] = node, account
-                self.store.collect(node.name, classes_of(node, account))
+                self.store.collect(node.name, resource_quotas_of_node(node, account))
         return self.store.version
 
 
-def classes_of(node: Node, account: Account) -> dict[str, ClassQuotas]:
+def resource_quotas_of_node(node: Node, account: Account) -> dict[str, ClassQuotasOnNode]:
     """Return the classes of a node: what there is, and what the account leaves.
 
     - ``cpu``: thousandths of a CPU that LSE, LSR and LS pods have left together;
@@ -50,7 +55,7 @@ def classes_of(node: Node, account: Account) -> dict[str, ClassQuotas]:
     return dict(_classes(node, account))
 
 
-def _classes(node: Node, account: Account) -> Iterator[tuple[str, ClassQuotas]]:
+def _classes(node: Node, account: Account) -> Iterator[tuple[str, ClassQuotasOnNode]]:
     allocatable = 1000 * len(node.machine.topology.online - node.reserved_cpus)
     yield "cpu", _one(allocatable, account.pools.shared.left_milli)
     yield (
@@ -73,17 +78,21 @@ def _classes(node: Node, account: Account) -> Iterator[tuple[str, ClassQuotas]]:
 
 def _of_devices(
     kind: str, devices: Sequence[Device], account: Account
-) -> Iterator[tuple[str, ClassQuotas]]:
+) -> Iterator[tuple[str, ClassQuotasOnNode]]:
     keys = [(device.type, device.minor) for device in devices]
     healthy = {(device.type, device.minor) for device in account.devices.healthy}
     whole = [key in account.devices.free for key in keys]
     yield kind, _one(len(healthy.intersection(keys)), sum(whole))
-    totals = [totals_of(device) for device in devices]
+    totals = [device_capacity_of(device) for device in devices]
     for name in dict.fromkeys(name for has in totals for name in has.names):
-        quotas = ClassQuotas(
-            tuple(_amount(has, share_room(has), name) for has in totals),
+        quotas = ClassQuotasOnNode(
+            tuple(_amount(has, whole_device_amounts(has), name) for has in totals),
             tuple(
-                _amount(has, share_room(has) if free else account.devices.shared.get(key), name)
+                _amount(
+                    has,
+                    whole_device_amounts(has) if free else account.devices.shared.get(key),
+                    name,
+                )
                 for has, free, key in zip(totals, whole, keys, strict=True)
             ),
         )
@@ -91,7 +100,7 @@ def _of_devices(
             yield f"{kind}.{name}", quotas
 
 
-def _amount(totals: DeviceTotals, amounts: ShareAmounts | None, name: str) -> int:
+def _amount(totals: DeviceCapacity, amounts: ShareAmounts | None, name: str) -> int:
     """Return how much of a quantity the amounts of a device contain, in whole units."""
     if amounts is None or name not in totals.names:
         return 0
@@ -101,6 +110,6 @@ def _amount(totals: DeviceTotals, amounts: ShareAmounts | None, name: str) -> in
     return amount if name == PERCENT else amount // 100
 
 
-def _one(total: int, free: int) -> ClassQuotas:
+def _one(total: int, free: int) -> ClassQuotasOnNode:
     """Return a class of one dimension; if running pods hold more than there is, 0 is free."""
-    return ClassQuotas((total,), (min(total, max(0, free)),))
+    return ClassQuotasOnNode((total,), (min(total, max(0, free)),))

@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from placer_models.quota import EncodedClass, QuotaError, fields_per_word
+from placer_models.quota import EncodedQuotas, QuotaError, fields_per_word
 
 NodeMask = NDArray[np.bool_]
 Words = NDArray[np.uint64]
@@ -56,7 +56,7 @@ class FreeQuotas(Protocol):
         """Return for each node whether it has enough."""
 
 
-def quotas_of(nodes: Sequence[EncodedClass]) -> tuple[_Quotas, int]:
+def decode_class_quotas(nodes: Sequence[EncodedQuotas]) -> tuple[_Quotas, int]:
     """Decode one class of all nodes: return free[node, device] and the bits of a field.
 
     Raises:
@@ -143,7 +143,7 @@ class SortedQuotas:
         return np.asarray(self._ranks[want.count - 1] >= want.amount)
 
 
-def schedulable(
+def schedulable_node_mask(
     classes: Mapping[str, FreeQuotas], wants: Mapping[str, ClassRequest], nodes: int
 ) -> NodeMask:
     """Return for each node whether every class asked for has enough (B10).

@@ -13,7 +13,13 @@ from types import MappingProxyType
 
 from placer.quota.choose import part_used
 from placer.quota.filter import ClassRequest
-from placer.quota.store import ClassQuotas, DeviceQuotas, QuotaStore, by_device, fitting_devices
+from placer.quota.store import (
+    ClassQuotasOnNode,
+    DeviceQuotas,
+    QuotaStore,
+    fitting_devices,
+    group_resource_classes_by_device,
+)
 from placer_models.policy import DeviceChoice
 from placer_models.quota import QuotaError
 
@@ -80,7 +86,8 @@ class QuotaLedger:
         if node in self.store.nodes:
             raise QuotaError(f"node {node!r} is there already")
         self.store.collect(
-            node, {name: ClassQuotas(tuple(total), tuple(total)) for name, total in totals.items()}
+            node,
+            {name: ClassQuotasOnNode(tuple(total), tuple(total)) for name, total in totals.items()},
         )
 
     def remove_node(self, node: str) -> None:
@@ -119,7 +126,7 @@ class QuotaLedger:
         here = self.store.quotas(node)
         chosen: dict[str, DeviceQuotas] = {}
         short: dict[str, int] = {}
-        for names in by_device(wants):
+        for names in group_resource_classes_by_device(wants):
             count = wants[names[0]].count
             devices = fitting_devices(here, names, wants)
             if len(devices) < count:
@@ -160,12 +167,12 @@ class QuotaLedger:
                 free = list(quotas.free)
                 for device in devices:
                     free[device - 1] += sign * grant.amounts[name]
-                classes[name] = ClassQuotas(quotas.total, tuple(free))
+                classes[name] = ClassQuotasOnNode(quotas.total, tuple(free))
         self.store.collect(grant.node, classes)
 
 
 def _in_order(
-    classes: Sequence[ClassQuotas], devices: list[int], choice: DeviceChoice
+    classes: Sequence[ClassQuotasOnNode], devices: list[int], choice: DeviceChoice
 ) -> list[int]:
     """Return devices, best first, by the part in use, averaged over the classes asked for."""
     sign = 1 if choice is DeviceChoice.LEAST_USED else -1

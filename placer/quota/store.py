@@ -16,15 +16,15 @@ from types import MappingProxyType
 
 import numpy as np
 
-from placer.quota.filter import ClassRequest, NodeMask, SortedQuotas, quotas_of
-from placer_models.quota import EncodedClass, QuotaError, width_of
+from placer.quota.filter import ClassRequest, NodeMask, SortedQuotas, decode_class_quotas
+from placer_models.quota import EncodedQuotas, QuotaError, bits_per_quota
 
 DeviceQuotas = tuple[int, ...]
 """A quota for each device of a class, device 1 first."""
 
 
 @dataclass(frozen=True, slots=True)
-class ClassQuotas:
+class ClassQuotasOnNode:
     """One class of one node.
 
     Attributes:
@@ -56,8 +56,8 @@ class ClassQuotas:
 class SyncedQuotas:
     """One class of one node as it is synchronised (B9); both parts have fields of one width."""
 
-    total: EncodedClass
-    free: EncodedClass
+    total: EncodedQuotas
+    free: EncodedQuotas
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class QuotaStore:
 
     def __init__(self) -> None:
         """Begin without nodes."""
-        self._nodes: dict[str, dict[str, ClassQuotas]] = {}
+        self._nodes: dict[str, dict[str, ClassQuotasOnNode]] = {}
         self._changed: dict[str, int] = {}
         self._gone: dict[str, int] = {}
         self._bits: dict[str, int] = {}
@@ -98,7 +98,7 @@ class QuotaStore:
         """The nodes in the order in which they were added; `passing` answers in this order."""
         return tuple(self._nodes)
 
-    def collect(self, node: str, classes: Mapping[str, ClassQuotas]) -> None:
+    def collect(self, node: str, classes: Mapping[str, ClassQuotasOnNode]) -> None:
         """Record what a node has, in place of what was known of it.
 
         A quota that needs more bits than any before makes the fields of its class wider on all
@@ -108,7 +108,7 @@ class QuotaStore:
             return
         self.version += 1
         for name, quotas in classes.items():
-            bits = width_of(max(quotas.total, default=0))
+            bits = bits_per_quota(max(quotas.total, default=0))
             if bits > self._bits.get(name, 0):
                 self._bits[name] = bits
                 for other, has in self._nodes.items():
@@ -130,7 +130,7 @@ class QuotaStore:
         del self._nodes[node], self._changed[node]
         self._gone[node] = self.version
 
-    def quotas(self, node: str) -> Mapping[str, ClassQuotas]:
+    def quotas(self, node: str) -> Mapping[str, ClassQuotasOnNode]:
         """Return the classes of a node.
 
         Raises:
@@ -148,8 +148,8 @@ class QuotaStore:
         """
         return {
             name: SyncedQuotas(
-                EncodedClass.of(quotas.total, self._bits[name]),
-                EncodedClass.of(quotas.free, self._bits[name]),
+                EncodedQuotas.of(quotas.total, self._bits[name]),
+                EncodedQuotas.of(quotas.free, self._bits[name]),
             )
             for name, quotas in self._of(node).items()
         }
@@ -177,7 +177,7 @@ class QuotaStore:
 
         """
         passing = np.ones(len(self._nodes), np.bool_)
-        for names in by_device(wants):
+        for names in group_resource_classes_by_device(wants):
             for name in names:
                 passing &= self._column(name).passing(wants[name])
             if len(names) > 1:  # the same devices must have all of them
@@ -188,7 +188,7 @@ class QuotaStore:
                     )
         return passing
 
-    def _of(self, node: str) -> dict[str, ClassQuotas]:
+    def _of(self, node: str) -> dict[str, ClassQuotasOnNode]:
         if node not in self._nodes:
             raise QuotaError(f"there is no node {node!r}")
         return self._nodes[node]
@@ -198,14 +198,16 @@ class QuotaStore:
         version, column = self._columns.get(name, (-1, None))
         if column is None or version != self.version:
             bits = self._bits.get(name, 1)
-            none = ClassQuotas((), ())
+            none = ClassQuotasOnNode((), ())
             free = [has.get(name, none).free for has in self._nodes.values()]
-            column = SortedQuotas(*quotas_of([EncodedClass.of(quotas, bits) for quotas in free]))
+            column = SortedQuotas(
+                *decode_class_quotas([EncodedQuotas.of(quotas, bits) for quotas in free])
+            )
             self._columns[name] = self.version, column
         return column
 
 
-def by_device(wants: Mapping[str, ClassRequest]) -> list[tuple[str, ...]]:
+def group_resource_classes_by_device(wants: Mapping[str, ClassRequest]) -> list[tuple[str, ...]]:
     """Return the classes asked for, grouped by the devices that they are quantities of.
 
     Raises:
@@ -224,7 +226,9 @@ def by_device(wants: Mapping[str, ClassRequest]) -> list[tuple[str, ...]]:
 
 
 def fitting_devices(
-    classes: Mapping[str, ClassQuotas], names: Sequence[str], wants: Mapping[str, ClassRequest]
+    classes: Mapping[str, ClassQuotasOnNode],
+    names: Sequence[str],
+    wants: Mapping[str, ClassRequest],
 ) -> list[int]:
     """Return the devices (from 1) that have free all that is asked of these classes."""
     if any(name not in classes for name in names):

@@ -5,22 +5,22 @@ from collections.abc import Collection, Container, Iterable, Sequence
 from placer.scheduling.decision import Batch
 from placer.scheduling.errors import (
     BadPodError,
-    BadWordsError,
+    ContradictionError,
     NodeExistsError,
     PodAlreadyRunningError,
     UnknownNodeError,
 )
-from placer.scheduling.refusal import titles
+from placer.scheduling.refusal import pod_titles_text
 from placer_models.cluster import Node, RunningPod
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.left_out import LegalGangs, without_illegal_pods
-from placer_models.legal import IllegalPodError, check_pods, illegal_pods
-from placer_models.network import Grouping
-from placer_models.placement import NamespacedName, title_of
+from placer_models.legal import IllegalPodError, check_pods_legal, illegal_pods
+from placer_models.network import GatherOrSpread
+from placer_models.placement import NamespacedName, pod_or_gang_title
 from placer_models.pod import Gang, pods_of
 
 
-def check_nodes(nodes: Iterable[Node]) -> None:
+def check_node_names(nodes: Iterable[Node]) -> None:
     """Check that every node has a name of its own.
 
     Raises:
@@ -38,12 +38,12 @@ def common_defaults(nodes: Sequence[Node]) -> Defaults:
     """Return the defaults that all the nodes have.
 
     Raises:
-        BadWordsError: Some have others.
+        ContradictionError: Some have others.
 
     """
     found = dict.fromkeys(node.defaults for node in nodes)
     if len(found) > 1:
-        raise BadWordsError(
+        raise ContradictionError(
             "the nodes have different defaults; give the Scheduler those that hold for all"
         )
     return next(iter(found), NO_DEFAULTS)
@@ -54,7 +54,7 @@ def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None
 
     Raises:
         AlreadyRunningError: A pod is there twice.
-        BadWordsError: A pod has the place of another pod.
+        ContradictionError: A pod has the place of another pod.
         UnknownNodeError: A pod is on another node.
 
     """
@@ -62,8 +62,9 @@ def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None
     for runner in running:
         key, place = runner.pod.key, runner.placement
         if place.key != key:
-            raise BadWordsError(
-                f"running pod {title_of(*key)!r} has the place of {title_of(*place.key)!r}; "
+            raise ContradictionError(
+                f"running pod {pod_or_gang_title(*key)!r} has the place of "
+                f"{pod_or_gang_title(*place.key)!r}; "
                 "give each pod its own"
             )
         if key in keys:
@@ -78,19 +79,23 @@ def check_batch(batch: Batch, running: Container[NamespacedName]) -> None:
 
     Raises:
         AlreadyRunningError: Pods of the batch run already.
-        BadWordsError: The batch contradicts itself.
+        ContradictionError: The batch contradicts itself.
 
     """
     gangs: dict[NamespacedName, Gang] = {}
     pods: set[NamespacedName] = set()
     for gang in batch.gangs:
         if gang.key in gangs:
-            raise BadWordsError(f"two gangs are called {title_of(*gang.key)!r}; rename one")
+            raise ContradictionError(
+                f"two gangs are called {pod_or_gang_title(*gang.key)!r}; rename one"
+            )
         gangs[gang.key] = gang
         _check_gang(gang)
         for pod in gang.pods:
             if pod.key in pods:
-                raise BadWordsError(f"pod {pod.title!r} waits twice; a pod is in one gang, once")
+                raise ContradictionError(
+                    f"pod {pod.title!r} waits twice; a pod is in one gang, once"
+                )
             pods.add(pod.key)
     _check_groups(batch, gangs)
     again = tuple(pod.key for pod in pods_of(batch.gangs) if pod.key in running)
@@ -109,32 +114,37 @@ def legal_part_of(batch: Batch, nodes: Iterable[Node], *, skip_illegal: bool) ->
     if skip_illegal:
         return without_illegal_pods(batch.gangs, batch.groups, illegal_pods(pods, nodes))
     try:
-        check_pods(pods, nodes)
+        check_pods_legal(pods, nodes)
     except IllegalPodError as error:
         raise BadPodError(error.pod, error.fault) from None
     return LegalGangs(batch.gangs, batch.groups)
 
 
 def _check_gang(gang: Gang) -> None:
-    title = title_of(*gang.key)
+    title = pod_or_gang_title(*gang.key)
     if not 1 <= gang.minimum <= len(gang.pods):
-        raise BadWordsError(
+        raise ContradictionError(
             f"gang {title!r} has a minimum of {gang.minimum}; "
             f"it has {len(gang.pods)} pods, and the minimum is 1 of them or more"
         )
     if gang.weight < 1:
-        raise BadWordsError(f"gang {title!r} has the weight {gang.weight}; weights are 1 or more")
+        raise ContradictionError(
+            f"gang {title!r} has the weight {gang.weight}; weights are 1 or more"
+        )
     for rule in gang.levels:
         if rule.count < 1:
-            raise BadWordsError(
+            raise ContradictionError(
                 f"gang {title!r} asks for {rule.grouping} {rule.count} at the level "
                 f"{rule.level!r}; counts are 1 or more"
             )
-        if rule.grouping is Grouping.MULTIPLES and not rule.required:
-            raise BadWordsError(f"gang {title!r} would like multiples; they are required or not")
+        if rule.grouping is GatherOrSpread.MULTIPLES and not rule.required:
+            raise ContradictionError(
+                f"gang {title!r} would like multiples; they are required or not"
+            )
     if gang.lone and [pod.key for pod in gang.pods] != [gang.key]:
-        raise BadWordsError(
-            f"lone gang {title!r} holds pods {titles(tuple(pod.key for pod in gang.pods))}; "
+        raise ContradictionError(
+            f"lone gang {title!r} holds pods "
+            f"{pod_titles_text(tuple(pod.key for pod in gang.pods))}; "
             "it stands for the one pod of its own name"
         )
 
@@ -144,19 +154,20 @@ def _check_groups(batch: Batch, gangs: dict[NamespacedName, Gang]) -> None:
     group_of: dict[NamespacedName, NamespacedName] = {}
     for group in batch.groups:
         key = (group.namespace, group.name)
-        title = title_of(*key)
+        title = pod_or_gang_title(*key)
         if key in names:
-            raise BadWordsError(f"two gang groups are called {title!r}; rename one")
+            raise ContradictionError(f"two gang groups are called {title!r}; rename one")
         names.add(key)
         for member in group.gangs:
             if member not in gangs or gangs[member].lone:
-                raise BadWordsError(
-                    f"gang group {title!r} names {title_of(*member)!r}; "
+                raise ContradictionError(
+                    f"gang group {title!r} names {pod_or_gang_title(*member)!r}; "
                     "the batch has no such gang, and pods without a gang are in no group"
                 )
             if member in group_of:
-                raise BadWordsError(
-                    f"gang {title_of(*member)!r} is in the groups {title_of(*group_of[member])!r} "
+                raise ContradictionError(
+                    f"gang {pod_or_gang_title(*member)!r} is in the groups "
+                    f"{pod_or_gang_title(*group_of[member])!r} "
                     f"and {title!r}; a gang is in one group at most, once"
                 )
             group_of[member] = key

@@ -10,15 +10,15 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
-from placer.counting.account import Account, account_after, account_of, alike_when_idle
-from placer.counting.pools import floats_in, running_pods_in_pools
+from placer.counting.account import Account, account_after, account_of, idle_account_key
+from placer.counting.pools import floats_over_pool, running_pods_with_current_pools
 from placer.scheduling.decision import Batch
 from placer.scheduling.errors import UnknownNodeError
-from placer.search.baseline import Baseline, SolveCache
+from placer.search.baseline import SolveCache, StartingAccounts
 from placer_models.bound import bound_to, is_bound_by_policy
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.demand import ExpectedDemand
-from placer_models.illegal_running import as_counted
+from placer_models.illegal_running import counted_as_legal
 from placer_models.incremental import (
     Concatenation,
     PersistentMap,
@@ -115,14 +115,14 @@ class ClusterState:
             demand=demand,
         )
 
-    def baseline(self, cache: SolveCache) -> Baseline:
+    def baseline(self, cache: SolveCache) -> StartingAccounts:
         """Return the nodes, counted; nodes that did not change are not counted anew.
 
         Args:
             cache: What earlier batches have left.
 
         """
-        return Baseline(self.nodes, self.running, self.accounts, cache)
+        return StartingAccounts(self.nodes, self.running, self.accounts, cache)
 
     def with_node(self, node: Node) -> "ClusterState":
         """Return the state with the node added, or in place of the one of its name."""
@@ -215,7 +215,7 @@ def cluster_state_of(
     records = []
     for node in sorted(nodes, key=lambda node: node.name):
         here = on_node.get(node.name, ())
-        alike = alike_when_idle(node)
+        alike = idle_account_key(node)
         known = not here and alike in idle
         record = NodeRecord(node, (), (), idle[alike]) if known else settled_node_record(node, here)
         if not here:
@@ -255,7 +255,7 @@ def settled_node_record(node: Node, pods: Iterable[RunningPod]) -> NodeRecord:
     found = _by_key(pods)
     counted = _counted(node, found)
     account = account_of(node, counted)
-    settled = tuple(running_pods_in_pools(node, found, account.pools))
+    settled = tuple(running_pods_with_current_pools(node, found, account.pools))
     if settled != found:
         counted = _counted(node, settled)
         account = account_of(node, counted)
@@ -273,7 +273,7 @@ def with_newcomers(record: NodeRecord, came: Sequence[RunningPod]) -> NodeRecord
     if account is None:
         return None
     pools = account.pools
-    if not all(floats_in(pools.of(r.pod.spec.qos).cpus, r, record.node) for r in came):
+    if not all(floats_over_pool(pools.of(r.pod.spec.qos).cpus, r, record.node) for r in came):
         return None
     pods = _by_key((*record.pods, *came))
     counted = pods if record.counted is record.pods else _by_key((*record.counted, *came))
@@ -284,7 +284,7 @@ def _by_key(pods: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
     return tuple(sorted(pods, key=lambda runner: runner.pod.key))
 
 
-def followers(before: ClusterState, after: ClusterState) -> tuple[PodPlacement, ...]:
+def changed_places(before: ClusterState, after: ClusterState) -> tuple[PodPlacement, ...]:
     """Return the new places of the pods that run in both states with different CPUs."""
     if len(before.records) != len(after.records):
         return ()  # a node has come or gone, on which nothing runs
@@ -339,5 +339,5 @@ def _counted(node: Node, pods: tuple[RunningPod, ...]) -> tuple[RunningPod, ...]
         place = replace(place, memory_bytes=memory, hugepages=pages, cpu_milli=milli)
         return replace(runner, placement=place)
 
-    found = tuple(cleaned(as_counted(runner)) for runner in pods)
+    found = tuple(cleaned(counted_as_legal(runner)) for runner in pods)
     return pods if found == pods else found

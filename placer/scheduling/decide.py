@@ -93,7 +93,9 @@ def strategy_of(state: ClusterState, options: SolveOptions) -> NodeStrategy | No
     return options.strategy
 
 
-def taking(state: ClusterState, batch: Batch, places: Iterable[PodPlacement]) -> ClusterState:
+def state_with_batch_placed(
+    state: ClusterState, batch: Batch, places: Iterable[PodPlacement]
+) -> ClusterState:
     """Return the state with the pods of a batch in their places, and of running pods that move.
 
     Those that move leave before anybody comes, so they may go to each other's places.

@@ -15,7 +15,7 @@ from placer_models.placement import (
     PodPlacement,
 )
 from placer_models.pod import Gang, GangGroup, Pod
-from placer_models.typed import check_types, suggests_names, typed
+from placer_models.typed import check_argument_types, check_types, suggests_names
 
 
 @suggests_names
@@ -129,7 +129,7 @@ class Snapshot:
         check_types(self)
 
 
-@typed
+@check_argument_types
 def lone_gang(pod: Pod, *, priority: int = 0, weight: int = 1) -> Gang:
     """Return the gang of one pod that stands for a pod without a gang."""
     return Gang(

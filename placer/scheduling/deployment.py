@@ -7,15 +7,15 @@ from time import monotonic
 
 from placer.counting.account import account_of
 from placer.judge.breaches import Breach, breaches
-from placer.judge.measure import better, measure
+from placer.judge.measure import is_better, measure
 from placer.scheduling.cluster_state import ClusterState
-from placer.scheduling.decide import LEAST_TIME_S, taking
+from placer.scheduling.decide import LEAST_TIME_S, state_with_batch_placed
 from placer.scheduling.decision import Decision
 from placer.scheduling.gone import shortages_on_node
 from placer.scheduling.refusal import Refusal, ResourceShortage
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
-from placer.search.reasons.alone import most_placed
+from placer.search.reasons.alone import count_placeable_pods
 from placer.search.solver import solve
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Instance, RunningPod
@@ -31,11 +31,11 @@ from placer_models.placement import (
 )
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.policy import QosClass
-from placer_models.reach import any_reaches_beyond, node_local_pod
+from placer_models.reach import any_reaches_beyond, without_asks_beyond_node
 from placer_models.relations import lonely_terms
 
 
-def confirmed(
+def confirm_decision(
     state: ClusterState, decision: Decision, options: SolveOptions
 ) -> ClusterState | Refusal:
     """Return the state with the pods of a decision in place, or why they cannot be taken.
@@ -57,13 +57,13 @@ def confirmed(
     keys = {pod.key for pod in pods_of(decision.batch.gangs)}
     if len(keys & {place.key for place in places}) < len(places):  # nothing that was decided
         return Refusal(breaches=breaches(_touched(state, decision), decision.placement))
-    after = taking(state, decision.batch, places)
+    after = state_with_batch_placed(state, decision.batch, places)
     if not _found(state, after, decision):
         return after
     settled, refusal = _node_by_node(state, after, decision, options, began_s)
     if refusal != Refusal():
         return refusal
-    after = taking(state, decision.batch, settled)
+    after = state_with_batch_placed(state, decision.batch, settled)
     found = _found(state, after, decision)
     return Refusal(breaches=found) if found else after
 
@@ -87,7 +87,7 @@ def _confirmed_with_moves(
     answer = decision.answer
     assert isinstance(answer, Placed | PartlyPlaced), "nothing moves without an answer"
     coming = replace(decision, batch=batch, answer=replace(answer, moves=()))
-    after = confirmed(state.without_pods(homes), coming, options)
+    after = confirm_decision(state.without_pods(homes), coming, options)
     return after if isinstance(after, Refusal) else replace(after, version=state.version + 1)
 
 
@@ -99,7 +99,7 @@ def _is_at(state: ClusterState, home: PodPlacement) -> bool:
     return is_where_it_was(now.placement, home, owns_cpus=now.pod.spec.qos.owns_cpus)
 
 
-def laid_anew(after: ClusterState, decision: Decision) -> tuple[PodPlacement, ...]:
+def places_laid_anew(after: ClusterState, decision: Decision) -> tuple[PodPlacement, ...]:
     """Return the places of a decision's pods that differ from those in the decision."""
     said = {place.key: place for place in decision.placement.pods}
     return tuple(place for place in _places(after, decision) if place != said[place.key])
@@ -157,7 +157,7 @@ def _alone(state: ClusterState, decision: Decision, name: str) -> Instance:
     node_of = {place.key: place.node for place in decision.placement.pods}
     gangs = []
     for gang in decision.batch.gangs:
-        here = tuple(node_local_pod(p) for p in gang.pods if node_of.get(p.key) == name)
+        here = tuple(without_asks_beyond_node(p) for p in gang.pods if node_of.get(p.key) == name)
         if here:
             gangs.append(replace(gang, pods=here, minimum=len(here), levels=()))
     record = state.of(name)
@@ -220,7 +220,7 @@ def _anew(
         pods = tuple(pods_of(asked.gangs))
         as_one = Gang("all", pods[0].namespace, pods, len(pods))
         try:
-            most = most_placed(replace(asked, gangs=(as_one,)), Budget(options)).most
+            most = count_placeable_pods(replace(asked, gangs=(as_one,)), Budget(options)).most
         except OutOfTimeError:
             return None
         if most < len(pods):
@@ -236,7 +236,7 @@ def _no_worse(asked: Instance, placement: Placement, decided: Placement) -> bool
         [item for item in measure(idle, places) if item[0] in OF_A_POD]
         for places in (placement, decided)
     )
-    return not better(then, now)
+    return not is_better(then, now)
 
 
 def _gone_beside(asked: Instance, answer: PartlyPlaced | Infeasible) -> Iterator[ResourceShortage]:

@@ -9,14 +9,14 @@ After any of these nothing has changed.
     - UnknownPodError
     - AlreadyRunningError
     - StaleDecisionError
-    - BadWordsError
+    - ContradictionError
         - BadPodError, which is an IllegalPodError too
 """
 
 from collections.abc import Iterable
 
-from placer.scheduling.refusal import titles
-from placer_models.files.errors import shown, suggestion
+from placer.scheduling.refusal import pod_titles_text
+from placer_models.files.errors import shown, spelling_suggestion
 from placer_models.legal import IllegalPodError
 from placer_models.placement import NamespacedName
 
@@ -30,7 +30,7 @@ class UnknownNodeError(SchedulerError):
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         names = list(known)
-        hint = suggestion(name, names) or f"; there are {len(names)} nodes of other names"
+        hint = spelling_suggestion(name, names) or f"; there are {len(names)} nodes of other names"
         super().__init__(f"no node is called {shown(name)}{hint}")
         self.name = name
 
@@ -52,7 +52,9 @@ class NodeInUseError(SchedulerError):
     """
 
     def __init__(self, name: str, pods: tuple[NamespacedName, ...]) -> None:
-        super().__init__(f"node {shown(name)} runs pods {titles(pods)}; release them first")
+        super().__init__(
+            f"node {shown(name)} runs pods {pod_titles_text(pods)}; release them first"
+        )
         self.name = name
         self.pods = pods
 
@@ -66,7 +68,9 @@ class UnknownPodError(SchedulerError):
     """
 
     def __init__(self, pods: tuple[NamespacedName, ...]) -> None:
-        super().__init__(f"pods {titles(pods)} do not run; name pods that do, as (namespace, name)")
+        super().__init__(
+            f"pods {pod_titles_text(pods)} do not run; name pods that do, as (namespace, name)"
+        )
         self.pods = pods
 
 
@@ -79,7 +83,9 @@ class PodAlreadyRunningError(SchedulerError):
     """
 
     def __init__(self, pods: tuple[NamespacedName, ...]) -> None:
-        super().__init__(f"pods {titles(pods)} run already; release them first, or rename them")
+        super().__init__(
+            f"pods {pod_titles_text(pods)} run already; release them first, or rename them"
+        )
         self.pods = pods
 
 
@@ -93,9 +99,9 @@ class StaleDecisionError(SchedulerError):
         )
 
 
-class BadWordsError(SchedulerError):
+class ContradictionError(SchedulerError):
     """Nodes, running pods or a batch contradict themselves; the message names the part."""
 
 
-class BadPodError(BadWordsError, IllegalPodError):
+class BadPodError(ContradictionError, IllegalPodError):
     """A pod asks for what no pod may ask for (`placer_models.legal`)."""

@@ -11,11 +11,11 @@ from placer.counting.account import Account
 from placer.counting.left import node_left
 from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.expectation import Expectation
-from placer.search.scored import prices_on
+from placer.search.scored import expected_shape_prices_on
 from placer_models.cluster import Nodes
 from placer_models.demand import ExpectedDemand, ExpectedShape
 from placer_models.expected import REFRESH_PERCENT
-from placer_models.forecast import learned_demand, shape_of
+from placer_models.forecast import expected_shape_of, learned_demand
 from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.placement import NamespacedName
 from placer_models.pod import Pod
@@ -75,7 +75,7 @@ class Expecting:
             next_count=start.next_count,
             idle_milli=start.idle_milli,
         )
-        self._idle = IdleGpus()
+        self._idle = LeftGpuTotal()
 
     def forked(self) -> "Expecting":
         """Return one that has learned the same, and goes its own way."""
@@ -146,7 +146,7 @@ class Expecting:
             return self._renewed(
                 state.nodes,
                 idle_milli,
-                lambda demand: prices_on(demand, state.nodes, state.accounts),
+                lambda demand: expected_shape_prices_on(demand, state.nodes, state.accounts),
             )
 
     def demand_with(self, nodes: Nodes, idle_milli: int, prices_of: PricesOf) -> ExpectedDemand:
@@ -186,20 +186,20 @@ class Expecting:
         found = self.learned
         count = max(0, len(found.pods) - (found.arrivals - arrivals))
         first = islice(found.pods.values(), count)
-        found.next_count = arrivals + until_next_count(arrivals)
+        found.next_count = arrivals + arrivals_until_next_count(arrivals)
         shapes = Counter(shape for shape in first if shape is not None)
         return learned_demand(shapes, count, nodes, known)
 
 
-def until_next_count(arrivals: int) -> int:
+def arrivals_until_next_count(arrivals: int) -> int:
     """Return how many pods more arrive before what was learned is counted again."""
     return min(max(FIRST_COUNT, arrivals), MOST_ARRIVED // 2)
 
 
-_known_shape = lru_cache(maxsize=4_096)(shape_of)
+_known_shape = lru_cache(maxsize=4_096)(expected_shape_of)
 
 
-class IdleGpus:
+class LeftGpuTotal:
     """What is left of the GPUs of all nodes, counted anew only where nodes have changed."""
 
     def __init__(self) -> None:
@@ -208,9 +208,9 @@ class IdleGpus:
         self._milli: list[int] = []
         self._total = 0
 
-    def copy(self) -> "IdleGpus":
+    def copy(self) -> "LeftGpuTotal":
         """Return one that goes its own way from here."""
-        found = IdleGpus()
+        found = LeftGpuTotal()
         found._accounts, found._total = self._accounts, self._total
         found._milli = list(self._milli)
         return found

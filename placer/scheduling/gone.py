@@ -4,9 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from placer.counting.account import Account
-from placer.counting.node_resources import NODE_RESOURCES, ResourceKey, amount_of, wanted_by
+from placer.counting.node_resources import NODE_RESOURCES, ResourceKey, amount_of, resources_of_pod
 from placer.scheduling.refusal import ResourceShortage
-from placer.search.reasons.devices import could_share
+from placer.search.reasons.devices import count_possible_shares
 from placer_models.cluster import Node
 from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare
@@ -57,7 +57,7 @@ def _counts(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Resou
         yield count(f"hugepages-{format_bytes(size)}", asked, pages)
     wanted: Counter[ResourceKey] = Counter()
     for pod in pods:
-        wanted.update(wanted_by(pod.spec))
+        wanted.update(resources_of_pod(pod.spec))
     for key, asked in sorted(wanted.items()):
         rule, name = key
         left, whole = amount_of(key, account.resources), NODE_RESOURCES[rule].whole
@@ -90,5 +90,5 @@ def _devices(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Reso
     for (kind, share, function), counts in shares.items():
         # A pod has each of its shares of another device.
         for asked, most in ((max(counts), 1), (sum(counts), len(counts))):
-            left = could_share(share, kind, account, function, most)
+            left = count_possible_shares(share, kind, account, function, most)
             yield ResourceShortage(node.name, kind, asked, left, share)

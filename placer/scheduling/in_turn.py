@@ -8,7 +8,7 @@ from placer.scheduling.arriving import ArrivingPods
 from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.expecting import Expecting
 from placer.search.baseline import SolveCache
-from placer.search.by_columns.simple_columns import SimpleColumns
+from placer.search.by_columns.simple_columns import SimpleNodeColumns
 from placer.search.lone_place import RejectedLonePlaceError, place_of_lone_pod
 from placer.search.options import BatchOrder, Engine, SolveOptions
 from placer.search.scored import expected_scorer
@@ -170,7 +170,7 @@ class _Turn:
         }
         return PlacedInTurn(Placement(tuple(there[place.key] for place in self._places)), state)
 
-    def _columns_now(self) -> SimpleColumns | None:
+    def _columns_now(self) -> SimpleNodeColumns | None:
         """Return columns of the cluster as it is, if they may be asked."""
         if not self._may_go_by_numbers:
             return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from placer.judge.breaches import Breach
 from placer.search.reasons.devices import share_text
 from placer_models.device_share import DeviceShare
-from placer_models.placement import NamespacedName, Unplaced, title_of
+from placer_models.placement import NamespacedName, Unplaced, pod_or_gang_title
 from placer_models.quantity import format_bytes
 
 
@@ -72,21 +72,24 @@ class Refusal:
         """The reasons in one line."""
         parts = [gone.message for gone in self.gone]
         if self.running:
-            parts.append(f"running already: pods {titles(self.running)}")
+            parts.append(f"running already: pods {pod_titles_text(self.running)}")
         parts += [
-            f"pod {titles(((pod.namespace, pod.name),))}: {pod.reasons[0]}" for pod in self.unplaced
+            f"pod {pod_titles_text(((pod.namespace, pod.name),))}: {pod.reasons[0]}"
+            for pod in self.unplaced
         ]
         if self.undecided:
             names = ", ".join(self.undecided)
             parts.append(f"no place was found in time on nodes {names}")
         if self.left_home:
-            parts.append(f"no longer where they were to move from: pods {titles(self.left_home)}")
+            parts.append(
+                f"no longer where they were to move from: pods {pod_titles_text(self.left_home)}"
+            )
         parts += [f"{breach.rule}: {breach.message}" for breach in self.breaches]
         return "; ".join(parts) + "; place the batch again"
 
 
-def titles(keys: tuple[NamespacedName, ...]) -> str:
+def pod_titles_text(keys: tuple[NamespacedName, ...]) -> str:
     """Return pods as text for a message: the first few, and how many more there are."""
-    shown = [title_of(*key) for key in keys]
+    shown = [pod_or_gang_title(*key) for key in keys]
     more = f" and {len(shown) - 5} more" if len(shown) > 5 else ""
     return ", ".join(shown[:5]) + more

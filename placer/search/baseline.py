@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from placer.counting.account import Account, accounts_of
 from placer.greedy.cache import GreedyCache
 from placer.judge.scene import JudgedNodes, NodesBefore
-from placer.search.by_columns.places import PlacesByColumns
+from placer.search.by_columns.places import SimplePlacer
 from placer.search.kept_blockers import KeptBlockers
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
@@ -23,10 +23,10 @@ class SolveCache:
     greedy: GreedyCache = field(default_factory=GreedyCache)
     sites: JudgedNodes = field(default_factory=JudgedNodes)
     blockers: KeptBlockers = field(default_factory=KeptBlockers)
-    places: PlacesByColumns = field(default_factory=PlacesByColumns)
+    places: SimplePlacer = field(default_factory=SimplePlacer)
 
 
-class Baseline:
+class StartingAccounts:
     """The nodes of an instance before anything is placed. Never changes.
 
     Attributes:
@@ -66,13 +66,13 @@ class Baseline:
         return self._before
 
 
-def baseline_of(instance: Instance) -> Baseline:
+def starting_accounts_of(instance: Instance) -> StartingAccounts:
     """Return the baseline of an instance of which nothing has been counted yet."""
     accounts = PersistentTuple.of(accounts_of(instance))
-    return Baseline(instance.nodes, running_on(instance), accounts, SolveCache())
+    return StartingAccounts(instance.nodes, running_by_node(instance), accounts, SolveCache())
 
 
-def running_on(instance: Instance) -> PersistentTuple[tuple[RunningPod, ...]]:
+def running_by_node(instance: Instance) -> PersistentTuple[tuple[RunningPod, ...]]:
     """Return what runs on each node of an instance."""
     there: dict[str, list[RunningPod]] = {node.name: [] for node in instance.nodes}
     for runner in instance.running:

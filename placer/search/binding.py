@@ -17,7 +17,7 @@ MOST_CLASSES = 8
 """The most classes of nodes that are left out one by one; otherwise a resource counts on all."""
 
 
-def fewest_that_bind(
+def minimal_set_giving_bound(
     everything: Iterable[Counted],
     groups: Iterable[Collection[Counted]],
     give_bound: Callable[[Collection[Counted]], bool | None],
@@ -57,7 +57,7 @@ def bottlenecks(
         having: Per class of nodes, each resource that counts there, and the names of the nodes
             that have some of it.
         all_nodes: How many nodes there are in all.
-        give_bound: As in `fewest_that_bind`.
+        give_bound: As in `minimal_set_giving_bound`.
 
     """
     nodes_of = {(what, c): names for c, of in enumerate(having) for what, names in of}
@@ -65,7 +65,7 @@ def bottlenecks(
     groups: list[list[OfClass]] = [[one for one in nodes_of if one[0] == r] for r in resources]
     if 1 < len(having) <= MOST_CLASSES:
         groups += [[one] for one in nodes_of]
-    kept = fewest_that_bind(nodes_of, groups, give_bound)
+    kept = minimal_set_giving_bound(nodes_of, groups, give_bound)
     return tuple(_merged(kept, nodes_of.__getitem__, all_nodes))
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from placer.search.default_locality import without_locality
 from placer_models.cpsat.families import sees_links
 from placer_models.device import GPU
-from placer_models.links.board import Board, selection_count, selections
+from placer_models.links.board import LinkedDeviceClasses, count_device_selections, selections
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.fits import JointFit
 from placer_models.problem.node_state import NodeState
@@ -148,7 +148,7 @@ def _merged(bank: DeviceBank, classes: list[list[int]]) -> DeviceBank:
     size = len(classes)
     return DeviceBank(
         type=bank.type,
-        board=Board(
+        board=LinkedDeviceClasses(
             classes=tuple(
                 tuple(
                     sorted(minor for class_index in members for minor in board.classes[class_index])
@@ -197,7 +197,7 @@ def _fastest(
     home = [merged[minors[0]] for minors in fine.board.classes]
     size = sum(chosen)
     within = tuple(min(count, chosen[at]) for count, at in zip(free, home, strict=True))
-    if selection_count(fine.board, size, within) <= MOST_LOOKED_AT:
+    if count_device_selections(fine.board, size, within) <= MOST_LOOKED_AT:
         for selection in selections(fine.board, size, within):
             got = [0] * len(chosen)
             for at, count in zip(home, selection.counts, strict=True):

@@ -21,7 +21,7 @@ class SolverError(Exception):
     """CP-SAT refused a model or contradicted the judge: a defect of ours."""
 
 
-def optimise(
+def optimise_expression(
     model: cp_model.CpModel,
     expression: Expression,
     sense: Sense,
@@ -59,7 +59,7 @@ def optimise(
     if not several or solved.infeasible or solved.proven or budget.over:
         return solved
     if solved.solution is not None:
-        set_hints(model, solution_values(solved.solution))
+        replace_hints(model, solution_values(solved.solution))
     again = _solve(model, sense, budget, share * (1 - FIRST_SHARE), budget.options.workers)
     return combined_results(solved, again, sense)
 
@@ -74,12 +74,12 @@ def is_out_of_reach(
         expression: What is counted.
         most: What it is compared with.
         budget: Counts what is spent.
-        share: As in `optimise`.
+        share: As in `optimise_expression`.
 
     """
     model.add(expression > most)
     # Any solution will do: none is better than another.
-    found = optimise(model, 0, Sense.MAXIMISE, budget, share)
+    found = optimise_expression(model, 0, Sense.MAXIMISE, budget, share)
     return True if found.infeasible else None if found.solution is None else False
 
 
@@ -96,7 +96,7 @@ def combined_results(
 
 
 def solution_values(solution: cp_model.CpSolver) -> Iterable[tuple[int, int]]:
-    """Return (variable index, value) pairs of all variables, as `set_hints` takes them."""
+    """Return (variable index, value) pairs of all variables, as `replace_hints` takes them."""
     return enumerate(solution.response_proto.solution)
 
 
@@ -136,7 +136,7 @@ def _solve(
     )
 
 
-def set_hints(model: cp_model.CpModel, variables: Iterable[tuple[int, int]]) -> None:
+def replace_hints(model: cp_model.CpModel, variables: Iterable[tuple[int, int]]) -> None:
     """Start the next solve from these (variable index, value) pairs.
 
     A variable may come twice: 1 x a literal is the literal itself. They are written all at once:

@@ -12,25 +12,25 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from placer.counting.account import Account
-from placer.counting.container_devices import with_devices
+from placer.counting.container_devices import divide_devices_among_containers
 from placer.counting.environment import with_environment
-from placer.search.baseline import Baseline
-from placer.search.judged import JudgedPlacement, Rejected, look_at
-from placer.search.rejected import note_placement
+from placer.search.baseline import StartingAccounts
+from placer.search.judged import RejectedPlacement, ValidPlacement, judge_placement
+from placer.search.rejected import note_rejected_places
 from placer.state.out_of_time import Stop
 from placer_models.cluster import Instance, Nodes
 from placer_models.cpsat.families import is_exchangeable
 from placer_models.device import GPU
 from placer_models.links.board import (
+    count_device_selections,
     counts_by_class,
-    minors_of,
+    lowest_free_minors,
     pair_minimum,
     pair_sum,
-    selection_count,
     selections,
     total_distance,
 )
-from placer_models.links.usable import usable_points
+from placer_models.links.usable import devices_in_usable_sets
 from placer_models.placement import (
     DeviceGrant,
     NamespacedName,
@@ -43,7 +43,7 @@ from placer_models.policy import AlignmentPolicy
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
-from placer_models.problem.switches import has_several_devices, whole_switches
+from placer_models.problem.switches import fully_free_switches, has_several_devices
 
 MOST_LOOKED_AT = 1_000
 """The most sets of devices looked through for one pod; if there are more, it keeps its own."""
@@ -54,12 +54,12 @@ _Counts = tuple[int, ...]
 
 def with_nearer_devices(
     instance: Instance,
-    baseline: Baseline,
+    baseline: StartingAccounts,
     problem: Problem,
-    best: JudgedPlacement,
+    best: ValidPlacement,
     rejected: list[RejectedPlace] | None = None,
     stop: Stop = lambda: False,
-) -> JudgedPlacement:
+) -> ValidPlacement:
     """Return the placement with devices nearer to each other, or as it is if none are.
 
     Pods whose devices a rule holds together are left alone: side by side with others,
@@ -80,9 +80,9 @@ def with_nearer_devices(
     )
     if nearer is None:
         return best
-    found = look_at(instance, baseline, nearer)
-    if isinstance(found, Rejected):
-        note_placement([] if rejected is None else rejected, instance, nearer, found)
+    found = judge_placement(instance, baseline, nearer)
+    if isinstance(found, RejectedPlacement):
+        note_rejected_places([] if rejected is None else rejected, instance, nearer, found)
         return best
     return best if best.better_than(found) else found
 
@@ -157,7 +157,7 @@ def _moved(
             if not is_exchangeable(shape, fit, bank):
                 continue
             left = {minor for kind, minor in free[at] if kind == bank.type}
-            counts = nearer_devices(
+            counts = tighter_device_set(
                 bank,
                 counts_by_class(bank.board, mine),
                 counts_by_class(bank.board, left),
@@ -165,14 +165,16 @@ def _moved(
                 bound=bound,
             )
             if counts is not None:
-                taken = minors_of(bank.board, counts, left | mine)
+                taken = lowest_free_minors(bank.board, counts, left | mine)
                 free[at] |= {(bank.type, minor) for minor in mine}
                 free[at] -= {(bank.type, minor) for minor in taken}
                 devices = _exchanged(devices, bank.type, taken, accounts[at])
                 on_node[at][place.key] = replace(place, devices=devices)
         if devices != place.devices:
             node, spec = instance.nodes[at], spec_of[place.key]
-            parts = with_devices(spec, place.containers, devices, node, problem.nodes[at])
+            parts = divide_devices_among_containers(
+                spec, place.containers, devices, node, problem.nodes[at]
+            )
             parts, env = with_environment(parts, node)
             moved[place.key] = replace(place, devices=devices, containers=parts, env=env)
     return moved
@@ -208,7 +210,7 @@ def _switches_beside(
     """
     switch_of = {
         (node.banks[at].type, minor): switch
-        for classes in whole_switches(node.switches, node.banks)
+        for classes in fully_free_switches(node.switches, node.banks)
         for at, class_index in classes
         if (switch := node.banks[at].board.switches[class_index]) is not None
         for minor in node.banks[at].board.classes[class_index]
@@ -240,7 +242,7 @@ def _exchanged(
 
 
 @lru_cache(maxsize=4096)
-def nearer_devices(
+def tighter_device_set(
     bank: DeviceBank, mine: _Counts, left: _Counts, switches: UnsharedSwitches, *, bound: bool
 ) -> _Counts | None:
     """Return the nearest set as good as a pod's own in all else, or None if none is nearer.
@@ -258,7 +260,7 @@ def nearer_devices(
     board, size = bank.board, sum(mine)
     now = total_distance(board, mine), len(switches.untouched & _switches_of(bank, mine))
     room = tuple(map(sum, zip(mine, left, strict=True)))
-    if size < 2 or not any(now) or selection_count(board, size, room) > MOST_LOOKED_AT:
+    if size < 2 or not any(now) or count_device_selections(board, size, room) > MOST_LOOKED_AT:
         return None
     links = pair_minimum(board, mine), pair_sum(board, mine)
     excused = len(switches.excused & _switches_of(bank, mine))
@@ -295,4 +297,6 @@ def _usable(bank: DeviceBank, room: _Counts, taken: _Counts) -> int:
     """Return the usable points of what stays free."""
     if bank.type != GPU:
         return 0
-    return usable_points(bank.board, tuple(a - b for a, b in zip(room, taken, strict=True)))
+    return devices_in_usable_sets(
+        bank.board, tuple(a - b for a, b in zip(room, taken, strict=True))
+    )

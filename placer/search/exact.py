@@ -7,14 +7,14 @@ from dataclasses import replace
 from ortools.sat.python.cp_model import CpSolver
 
 from placer.search.budget import Budget
-from placer.search.cp import SolverError, optimise, set_hints, solution_values
+from placer.search.cp import SolverError, optimise_expression, replace_hints, solution_values
 from placer.search.model_answer import ModelAnswer
 from placer_models.cluster import Instance
 from placer_models.cpsat.batch_model import BatchModel, build_batch_model, units_of
-from placer_models.cpsat.places import choices_of, hint_of
+from placer_models.cpsat.places import hint_of, read_solved_choices
 from placer_models.goals import NOT_MODELLED, Sense, Tier
 from placer_models.pod import Gang
-from placer_models.problem.node_state import CoreGranularity
+from placer_models.problem.node_state import CoreDistinction
 from placer_models.problem.problem import Choices, Problem
 from placer_models.problem.tasks import GangTask
 
@@ -100,7 +100,7 @@ def _one_tier(
     if limit is not None and tier.sense is Sense.MINIMISE:
         # What is known to be beyond reach need not be looked for (again).
         batch.model.add(batch.tiers[index] >= limit)
-    solved = optimise(batch.model, batch.tiers[index], tier.sense, budget, share)
+    solved = optimise_expression(batch.model, batch.tiers[index], tier.sense, budget, share)
     if solved.infeasible:
         raise SolverError(f"the model has no solution at tier {tier.name}; one is known")
     if solved.solution is not None:
@@ -108,7 +108,7 @@ def _one_tier(
         if _better(tiers, values, best.values):
             best = replace(best, solution=solved.solution, values=values)
         if best.solution is not None:
-            set_hints(batch.model, solution_values(best.solution))
+            replace_hints(batch.model, solution_values(best.solution))
     bound = solved.bounds[0]
     if limit is not None and (bound is None or tier.better(bound, limit)):
         bound = limit
@@ -129,12 +129,12 @@ MOST_ASSIGNMENTS = 4_000
 """(unit, node) pairs up to which the tiers before the links are one model."""
 
 
-def tier_limits_of(problem: Problem) -> list[int | None]:
+def trivial_tier_bounds(problem: Problem) -> list[int | None]:
     """Return a value per tier that nothing can beat, or None, without solving anything."""
     return _limits(((gang.level, gang) for gang in problem.gangs), problem.tiers)
 
 
-def tier_limits_in(instance: Instance, tiers: Sequence[Tier]) -> list[int | None]:
+def tier_limits_of_instance(instance: Instance, tiers: Sequence[Tier]) -> list[int | None]:
     """Return the same for the tiers of an instance."""
     return _limits(((-gang.priority, gang) for gang in instance.gangs), tiers)
 
@@ -190,14 +190,14 @@ def search_exactly(
     batch = build_batch_model(problem, tiers=wanted, stop=lambda: budget.over)
     if batch is None or budget.over:
         return ModelAnswer(None, tuple(start_values), tuple(limits))
-    set_hints(batch.model, hint_of(problem, batch.variables, start))
+    replace_hints(batch.model, hint_of(problem, batch.variables, start))
     tiers = problem.tiers[:wanted]
     best = optimise_tiers(
         batch, tiers, limits, start_values, levels, budget, progress, settled, kept
     )
     if best.solution is None:
         return ModelAnswer(None, best.values, best.bounds)
-    choices = choices_of(problem, batch.variables, best.solution.value)
+    choices = read_solved_choices(problem, batch.variables, best.solution.value)
     return ModelAnswer(choices, best.values, best.bounds)
 
 
@@ -210,7 +210,7 @@ def assignment_count(problem: Problem) -> int:
 
     Where cores are told apart one by one, each of them makes a pair larger.
     """
-    each = problem.granularity >= CoreGranularity.PAIRS
+    each = problem.granularity >= CoreDistinction.PAIRS
     of_kind: Counter[int] = Counter()
     for node in problem.nodes:
         of_kind[node.kind] += 1 + (len(node.cores) // CORES_OF_A_SEAT if each else 0)

@@ -7,12 +7,12 @@ from ortools.sat.python.cp_model import CpModel, IntVar
 from placer.search.binding import OfClass, bottlenecks
 from placer.search.bound_notes import BoundOrigins, Bounds
 from placer.search.budget import Budget
-from placer.search.cp import is_out_of_reach, optimise, set_hints, solution_values
+from placer.search.cp import is_out_of_reach, optimise_expression, replace_hints, solution_values
 from placer_models.cpsat.assignment import Expression
 from placer_models.cpsat.relaxed import (
     RelaxedModel,
     build_relaxed_model,
-    build_with_fewer_resources,
+    relaxed_with_fewer_resources,
 )
 from placer_models.goals import MOVES, OPENED, Sense, Tier
 from placer_models.placement import Bottleneck, BoundSource
@@ -44,7 +44,7 @@ def bound_first_tiers(
     if relaxed is None:
         return list(limits[:count])
     # A solution is hinted from the start: without one CP-SAT's bound says nothing.
-    set_hints(relaxed.model, no_change_hints(relaxed))
+    replace_hints(relaxed.model, no_change_hints(relaxed))
     bounds: list[int | None] = []
     tiers = zip(problem.tiers[:count], values, limits, strict=False)
     for (tier, value, limit), expression in zip(
@@ -53,19 +53,19 @@ def bound_first_tiers(
         bound = limit
         if value != limit and not budget.over:
             share = budget.slice(count - len(bounds))
-            solved = optimise(relaxed.model, expression, tier.sense, budget, share)
+            solved = optimise_expression(relaxed.model, expression, tier.sense, budget, share)
             found = solved.bounds[0]
             if found is not None and (limit is None or tier.better(limit, found)):
                 bound = found
             if solved.solution is not None:
-                set_hints(relaxed.model, solution_values(solved.solution))
+                replace_hints(relaxed.model, solution_values(solved.solution))
         bounds.append(bound)
         # Later tiers are bounded among placements that keep what this one reached.
         keep_tier_value(relaxed.model, tier, expression, value)
     return bounds
 
 
-def note_relaxed_binding(
+def note_bottlenecks(
     known: BoundOrigins,
     problem: Problem,
     values: Sequence[int],
@@ -86,11 +86,11 @@ def note_relaxed_binding(
         bound, source = bounds[level], known.sources[level]
         if bound is not None and source is BoundSource.RELAXED_MODEL and not known.binds[level]:
             part = budget.part(SHARE_OF_BINDING * budget.left)
-            known.binds[level] = relaxed_binding(problem, values, level, bound, part)
+            known.binds[level] = resources_setting_bound(problem, values, level, bound, part)
             budget.spend(part)
 
 
-def relaxed_binding(
+def resources_setting_bound(
     problem: Problem, values: Sequence[int], level: int, bound: int, budget: Budget
 ) -> tuple[Bottleneck, ...]:
     """Return the resources that give the relaxed model's bound of a level alone.
@@ -121,7 +121,7 @@ def relaxed_binding(
 
     def give_bound(counted: Collection[OfClass]) -> bool | None:
         only = lacking.union(counted)
-        fewer = build_with_fewer_resources(problem, relaxed, only, lambda: budget.over)
+        fewer = relaxed_with_fewer_resources(problem, relaxed, only, lambda: budget.over)
         if fewer is None:
             return None
         for before in range(level):

@@ -9,32 +9,34 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from placer.counting.placements import recount
+from placer.counting.placements import choices_from_placement
 from placer.counting.pools import placement_in_pools
 from placer.judge.measure import Worth, measure
-from placer.search.baseline import Baseline
+from placer.search.baseline import StartingAccounts
 from placer.search.bound_notes import BoundOrigins, Bounds
 from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine_coarse_choices, without_links
-from placer.search.default_locality import without_choices, without_locality
+from placer.search.default_locality import without_device_choices, without_locality
 from placer.search.equal_pods import part_equal_pods
 from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignment_count, search_exactly
-from placer.search.exchanges.lots import lots_of
+from placer.search.exchanges.lots import exchange_lots_of
 from placer.search.exchanges.placed import place_most
-from placer.search.first_tier_bounds import (
-    bound_first_tiers,
-    bounded_tier_count,
-    note_relaxed_binding,
+from placer.search.first_tier_bounds import bound_first_tiers, bounded_tier_count, note_bottlenecks
+from placer.search.judged import (
+    RejectedPlacement,
+    ValidPlacement,
+    check_claimed_values,
+    judge_placement,
+    realise_and_judge,
 )
-from placer.search.judged import JudgedPlacement, Rejected, check_claimed_values, in_ids, look_at
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.opened import open_fewest
 from placer.search.patterns.placed import place_by_patterns
-from placer.search.plain_pods import place_on
-from placer.search.rejected import note_choices, note_placement
-from placer.search.relaxed_moves import relaxed_moves
+from placer.search.plain_pods import plain_choice_on
+from placer.search.rejected import note_rejected_choices, note_rejected_places
+from placer.search.relaxed_moves import suggest_moves_by_relaxation
 from placer.search.sums_bound import bound_by_sums
-from placer.search.ways import Way, take_turns
+from placer.search.ways import Way, search_in_turns
 from placer_models.cluster import Instance
 from placer_models.cpsat.families import is_plain
 from placer_models.cpsat.tier_limits import number_of_modelled_tiers
@@ -96,9 +98,9 @@ class JointSearch:
     """
 
     instance: Instance
-    baseline: Baseline
+    baseline: StartingAccounts
     problem: Problem
-    best: JudgedPlacement
+    best: ValidPlacement
     bounds: Bounds
     known: BoundOrigins
     rejected: list[RejectedPlace] = field(default_factory=list)
@@ -128,15 +130,13 @@ class JointSearch:
             return
         self.budget, self.tell, self.whole = budget, tell, whole
         self.round, self.has_patterns = 0, True
-        self.plain = without_choices(without_locality(self.problem))
+        self.plain = without_device_choices(without_locality(self.problem))
         self.counted = assignment_count(self.plain)
-        self.told_apart = (
-            self.counted if self.plain is self.problem else assignment_count(self.problem)
-        )
+        self.told_apart = assignment_count(self.problem)
         self.linked = links_matter(self.problem)
         self.modelled = number_of_modelled_tiers(self.problem)
-        self.has_lots = bool(lots_of(self.problem, {}))
-        take_turns(WAYS, self)
+        self.has_lots = bool(exchange_lots_of(self.problem, {}))
+        search_in_turns(WAYS, self)
         self.known.note(self.bounds, BoundSource.MODEL)
 
     @property
@@ -221,7 +221,7 @@ class JointSearch:
         shape = self.problem.pods[0]
         if is_plain(self.problem, shape) and self.best.values[-1] != self.bounds[-1]:
             places = enumerate(parted.nodes)
-            self._propose({pod: place_on(self.problem, node) for pod, node in places})
+            self._propose({pod: plain_choice_on(self.problem, node) for pod, node in places})
         for i, ((tier, value), cost) in enumerate(zip(bare, parted.costs, strict=True), -len(own)):
             self.bounds[i] = value + cost if tier.sense is Sense.MINIMISE else value - cost
             if self.best.values[i] != self.bounds[i]:
@@ -231,14 +231,8 @@ class JointSearch:
         """Solve the tiers that do not look at links, in a model without them."""
         count = self.problem.before_links
         coarse = without_links(self.problem)
-        found = search_exactly(
-            coarse,
-            self._best_in(coarse),
-            self.best.values[:count],
-            self.budget,
-            self.tell,
-            self.bounds[:count],
-        )
+        start, values = self._best_in(coarse), self.best.values[:count]
+        found = search_exactly(coarse, start, values, self.budget, self.tell, self.bounds[:count])
         self.bounds[:count] = found.bounds
         if found.solution is not None:
             refined = refine_coarse_choices(self.problem, coarse, found.solution)
@@ -312,10 +306,10 @@ class JointSearch:
 
     def _take_found(self, problem: Problem, choices: Choices, claimed: Sequence[int]) -> None:
         """Take over what a model claims to be worth so much, if the judge lets it pass."""
-        found = in_ids(self.instance, self.baseline, problem, choices)
-        if isinstance(found, Rejected):
+        found = realise_and_judge(self.instance, self.baseline, problem, choices)
+        if isinstance(found, RejectedPlacement):
             known = self.instance, self.baseline, problem, choices
-            note_choices(self.rejected, *known, found)
+            note_rejected_choices(self.rejected, *known, found)
             return
         check_claimed_values(found, claimed)
         if found.better_than(self.best):
@@ -347,7 +341,7 @@ class JointSearch:
             self.bounds[:count] = bound_first_tiers(
                 self.problem, self.best.values, self.bounds, self.budget
             )
-        note_relaxed_binding(self.known, self.problem, self.best.values, self.bounds, self.budget)
+        note_bottlenecks(self.known, self.problem, self.best.values, self.bounds, self.budget)
 
     def open_fewer(self) -> None:
         """Open fewer nodes by patterns of full ones, and bound how many are needed."""
@@ -385,10 +379,9 @@ class JointSearch:
         """Place more pods of tier 1 by exchanges between nodes."""
         self.tell("exchanging pods between nodes")
         levels = len(self.problem.priorities)
-        values, bounds = self.best.values[:levels], self.bounds[:levels]
-        found = place_most(
-            self.problem, self._best_in(self.problem), values, bounds, self.budget, self._seed
-        )
+        start, bounds = self._best_in(self.problem), self.bounds[:levels]
+        values = self.best.values[:levels]
+        found = place_most(self.problem, start, values, bounds, self.budget, self._seed)
         if found is not None:
             self._propose(found)
 
@@ -398,15 +391,17 @@ class JointSearch:
 
     def _best_in(self, problem: Problem) -> Choices:
         """Return the places of the best so far in the counts of a problem."""
-        return recount(self.instance, self.baseline.accounts, problem, self.best.placement)
+        return choices_from_placement(
+            self.instance, self.baseline.accounts, problem, self.best.placement
+        )
 
     def _propose(self, choices: Choices) -> bool:
         """Take over choices that know amounts only, if they break no other rule and are better.
 
         Return whether they are taken.
         """
-        found = in_ids(self.instance, self.baseline, self.problem, choices)
-        if not isinstance(found, JudgedPlacement) or not found.better_than(self.best):
+        found = realise_and_judge(self.instance, self.baseline, self.problem, choices)
+        if not isinstance(found, ValidPlacement) or not found.better_than(self.best):
             return False
         self.best = found
         return True
@@ -418,7 +413,7 @@ class JointSearch:
         helps = True
         while helps and not self.budget.over:
             proposing = self.budget.part(self.budget.slice(2))
-            parts = relaxed_moves(self.instance, search.placement, proposing)
+            parts = suggest_moves_by_relaxation(self.instance, search.placement, proposing)
             self.budget.spend(proposing)
             helps = search.follow(parts, self.tell)
         self._take(search)
@@ -454,9 +449,9 @@ class JointSearch:
         if search.placement is self.best.placement:
             return  # nothing was found
         placement = placement_in_pools(self.instance, search.placement)
-        found = look_at(self.instance, self.baseline, placement)
-        if isinstance(found, Rejected):
-            note_placement(self.rejected, self.instance, placement, found)
+        found = judge_placement(self.instance, self.baseline, placement)
+        if isinstance(found, RejectedPlacement):
+            note_rejected_places(self.rejected, self.instance, placement, found)
         elif found.better_than(self.best):
             self.best = found
 

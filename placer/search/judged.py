@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from placer.counting.placements import Unrealisable, realise
-from placer.judge.breaches import Breach, broken_in, scene_with_moves
-from placer.judge.measure import better, worth_of
-from placer.search.baseline import Baseline
+from placer.judge.breaches import Breach, broken_in, judged_scene_with_moves
+from placer.judge.measure import is_better, measure_worth
+from placer.search.baseline import StartingAccounts
 from placer.search.cp import SolverError
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
@@ -18,7 +18,7 @@ NO_IDS = "no ids"
 
 
 @record(frozen=True, slots=True)
-class JudgedPlacement:
+class ValidPlacement:
     """A placement that breaks no rule, and its worth tier by tier."""
 
     placement: Placement
@@ -29,13 +29,13 @@ class JudgedPlacement:
         """The values alone, in the order of the tiers."""
         return tuple(value for _, value in self.worth)
 
-    def better_than(self, other: "JudgedPlacement") -> bool:
+    def better_than(self, other: "ValidPlacement") -> bool:
         """Return whether the worth is lexicographically better."""
-        return better(self.worth, other.worth)
+        return is_better(self.worth, other.worth)
 
 
 @record(frozen=True, slots=True)
-class Rejected:
+class RejectedPlacement:
     """A placement that breaks rules, or that has no ids (`NO_IDS`): a defect of ours."""
 
     faults: tuple[Breach, ...]
@@ -46,43 +46,43 @@ class Rejected:
         return SolverError("; ".join(f"{b.rule}: {b.message}" for b in self.faults[:3]))
 
 
-def look_at(
-    instance: Instance, baseline: Baseline, placement: Placement
-) -> JudgedPlacement | Rejected:
+def judge_placement(
+    instance: Instance, baseline: StartingAccounts, placement: Placement
+) -> ValidPlacement | RejectedPlacement:
     """Return a placement with its worth, or what is wrong with it."""
-    scene = scene_with_moves(instance, placement, baseline.nodes_before)
+    scene = judged_scene_with_moves(instance, placement, baseline.nodes_before)
     if found := broken_in(scene):
-        return Rejected(found)
-    return JudgedPlacement(placement, worth_of(scene))
+        return RejectedPlacement(found)
+    return ValidPlacement(placement, measure_worth(scene))
 
 
 def judged_placement(
-    instance: Instance, baseline: Baseline, placement: Placement
-) -> JudgedPlacement:
+    instance: Instance, baseline: StartingAccounts, placement: Placement
+) -> ValidPlacement:
     """Return a placement with its worth, once the judge has looked at it.
 
     Raises:
         SolverError: The placement breaks a rule: a defect of ours.
 
     """
-    found = look_at(instance, baseline, placement)
-    if isinstance(found, Rejected):
+    found = judge_placement(instance, baseline, placement)
+    if isinstance(found, RejectedPlacement):
         raise found.error
     return found
 
 
-def in_ids(
-    instance: Instance, baseline: Baseline, problem: Problem, choices: Choices
-) -> JudgedPlacement | Rejected:
+def realise_and_judge(
+    instance: Instance, baseline: StartingAccounts, problem: Problem, choices: Choices
+) -> ValidPlacement | RejectedPlacement:
     """Turn choices into ids and let the judge look at them."""
     placement = realise(instance, baseline.accounts, problem, choices)
     if isinstance(placement, Unrealisable):
         message = f"node {placement.node!r} cannot be realised: {placement.reason}"
-        return Rejected((Breach(NO_IDS, placement.node, message),))
-    return look_at(instance, baseline, placement)
+        return RejectedPlacement((Breach(NO_IDS, placement.node, message),))
+    return judge_placement(instance, baseline, placement)
 
 
-def check_claimed_values(found: JudgedPlacement, claimed: Sequence[int]) -> None:
+def check_claimed_values(found: ValidPlacement, claimed: Sequence[int]) -> None:
     """Check the model's count against the judge's measure, which may be better, never worse.
 
     Args:

@@ -1,11 +1,11 @@
 """Place of one pod that waits alone, as the greedy engine gives it, before anything is judged."""
 
 from placer.counting.placements import Unrealisable, realise
-from placer.search.baseline import Baseline
+from placer.search.baseline import StartingAccounts
 from placer.search.device_proximity import placement_with_nearer_devices
-from placer.search.judged import JudgedPlacement, Rejected, look_at
+from placer.search.judged import RejectedPlacement, ValidPlacement, judge_placement
 from placer.search.options import SolveOptions
-from placer.search.scored import greedy_choices, is_scored
+from placer.search.scored import greedy_choices, scorer_chooses_nodes
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.placement import PodPlacement
@@ -16,7 +16,7 @@ class RejectedLonePlaceError(Exception):
 
 
 def place_of_lone_pod(
-    instance: Instance, baseline: Baseline, options: SolveOptions
+    instance: Instance, baseline: StartingAccounts, options: SolveOptions
 ) -> PodPlacement | None:
     """Return the place that `solve` gives the only pod of an instance, or None if it has none.
 
@@ -29,7 +29,7 @@ def place_of_lone_pod(
         RejectedLonePlaceError: The place is no place; `solve` looks for another one.
 
     """
-    scored = is_scored(instance, options)
+    scored = scorer_chooses_nodes(instance, options)
     cache = baseline.cache.problems
     problem = build_problem(
         instance, baseline.accounts, each_core=True, absolute=True, scored=scored, cache=cache
@@ -42,11 +42,11 @@ def place_of_lone_pod(
         return None
     nearer = placement_with_nearer_devices(instance, baseline.accounts, problem, placement)
     if nearer is not None:
-        found = look_at(instance, baseline, placement)
-        if isinstance(found, Rejected):
+        found = judge_placement(instance, baseline, placement)
+        if isinstance(found, RejectedPlacement):
             raise RejectedLonePlaceError
-        near = look_at(instance, baseline, nearer)
-        if isinstance(near, JudgedPlacement) and not found.better_than(near):
+        near = judge_placement(instance, baseline, nearer)
+        if isinstance(near, ValidPlacement) and not found.better_than(near):
             placement = nearer
     (place,) = placement.pods
     return place

@@ -12,26 +12,26 @@ from math import comb
 
 from placer.counting.placements import Unrealisable, realise
 from placer.greedy.place import place_greedily
-from placer.judge.breaches import blamed, breaches
-from placer.search.baseline import Baseline, baseline_of
+from placer.judge.breaches import breaches, breaches_of_complete_placement
+from placer.search.baseline import StartingAccounts, starting_accounts_of
 from placer.search.bound_notes import BoundOrigins, Bounds
 from placer.search.budget import Budget
-from placer.search.cp import optimise
-from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignment_count, tier_limits_of
+from placer.search.cp import optimise_expression
+from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignment_count, trivial_tier_bounds
 from placer.search.joint_search import JointSearch
 from placer.search.judged import (
-    JudgedPlacement,
-    Rejected,
-    in_ids,
+    RejectedPlacement,
+    ValidPlacement,
     judged_placement,
+    realise_and_judge,
 )
-from placer.search.rejected import note_choices
+from placer.search.rejected import note_rejected_choices
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.cpsat.batch_model import build_batch_model
-from placer_models.cpsat.places import choices_of
+from placer_models.cpsat.places import read_solved_choices
 from placer_models.goals import MOVES, Sense, Tier
-from placer_models.movable import Misplaced, Movable
+from placer_models.movable import MisfitGroup, Movable
 from placer_models.moves import (
     complete_with_current,
     movable_instance,
@@ -80,7 +80,7 @@ class MisplacedSearch:
         A question that is begun is counted, and placed greedily, before its time is looked at.
         """
         tiers = [tier for tier, _ in self.best.best.worth]
-        limits = tier_limits_of(self.best.problem)
+        limits = trivial_tier_bounds(self.best.problem)
         at = tiers.index(MOVES)
         open_choices = dict.fromkeys(self._choices())
         most = min(self.instance.move_budget, len(self.movable.misplaced))
@@ -151,11 +151,11 @@ class MisplacedSearch:
                 yield choice
 
     def _try(
-        self, leaving: tuple[Misplaced, ...], limits: tuple[int | None, ...], budget: Budget
+        self, leaving: tuple[MisfitGroup, ...], limits: tuple[int | None, ...], budget: Budget
     ) -> bool:
         """Ask the question in which the given ones leave; return whether its answer is best."""
         asked = movable_instance(self.instance, self.movable, leaving)
-        baseline = baseline_of(asked)
+        baseline = starting_accounts_of(asked)
         problem = build_problem(asked, baseline.accounts)
         start, possible = self._start(asked, baseline, problem, leaving, budget)
         if start is None:
@@ -168,7 +168,9 @@ class MisplacedSearch:
         self.rejected += found.rejected
         # A pod that leaves may have come back to where it was. Then it is not gone, and the
         # question in which it stays has as good an answer.
-        truly = with_movable_pods(self.instance, blamed, found.best.placement)
+        truly = with_movable_pods(
+            self.instance, breaches_of_complete_placement, found.best.placement
+        )
         is_best = truly.gone == asked.gone and found.best.better_than(self.best.best)
         if is_best:
             found, self.best = self.best, found
@@ -178,11 +180,11 @@ class MisplacedSearch:
     def _start(
         self,
         asked: Instance,
-        baseline: Baseline,
+        baseline: StartingAccounts,
         problem: Problem,
-        leaving: tuple[Misplaced, ...],
+        leaving: tuple[MisfitGroup, ...],
         budget: Budget,
-    ) -> tuple[JudgedPlacement | None, bool]:
+    ) -> tuple[ValidPlacement | None, bool]:
         """Return a placement with places for all that leave, or None, and whether one may exist."""
         placement = self._first_of_all(leaving)
         if placement is not None:
@@ -195,17 +197,17 @@ class MisplacedSearch:
         if model is None:
             return None, True
         tier = problem.tiers[0]
-        found = optimise(model.model, model.tiers[0], tier.sense, budget, budget.left)
+        found = optimise_expression(model.model, model.tiers[0], tier.sense, budget, budget.left)
         if found.solution is None:
             return None, not found.infeasible
-        choices = choices_of(problem, model.variables, found.solution.value)
-        start = in_ids(asked, baseline, problem, choices)
-        if isinstance(start, Rejected):
-            note_choices(self.rejected, asked, baseline, problem, choices, start)
+        choices = read_solved_choices(problem, model.variables, found.solution.value)
+        start = realise_and_judge(asked, baseline, problem, choices)
+        if isinstance(start, RejectedPlacement):
+            note_rejected_choices(self.rejected, asked, baseline, problem, choices, start)
             return None, True
         return start, True
 
-    def _first_of_all(self, leaving: tuple[Misplaced, ...]) -> Placement | None:
+    def _first_of_all(self, leaving: tuple[MisfitGroup, ...]) -> Placement | None:
         """Return the greedy placement that places those first and moves no other pod.
 
         Return None if one of those has no place in it.
@@ -220,7 +222,7 @@ class MisplacedSearch:
             for gang in asked.gangs
         )
         asked = replace(asked, gangs=gangs, homes=(), gone=frozenset())
-        baseline = baseline_of(asked)
+        baseline = starting_accounts_of(asked)
         problem = build_problem(asked, baseline.accounts, each_core=True)
         placement = realise(asked, baseline.accounts, problem, place_greedily(problem))
         if isinstance(placement, Unrealisable):
@@ -228,7 +230,7 @@ class MisplacedSearch:
         return placement if keys <= {place.key for place in placement.pods} else None
 
 
-def _moves_of(leaving: Iterable[Misplaced]) -> int:
+def _moves_of(leaving: Iterable[MisfitGroup]) -> int:
     """Return the least number of moves that it takes for those to leave."""
     return sum(max(1, len(one.leaving)) for one in leaving)
 

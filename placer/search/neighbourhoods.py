@@ -10,20 +10,26 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from placer.judge.breaches import breaches
-from placer.judge.measure import Worth, better, measure
+from placer.judge.measure import Worth, is_better, measure
 from placer.search.budget import Budget
 from placer.search.exact import Progress
 from placer.search.outside_witnesses import (
-    closed_copies,
-    nodes_of_first_pods,
+    closed_copies_of_outside_nodes,
+    nodes_hosting_lonely_pods,
     outside_pods_that_match,
 )
-from placer.search.replace_node import laid_by_expectation, laid_exactly, laid_greedily
-from placer.state.affinity import has_affinity
+from placer.search.replace_node import improve_exactly, laid_greedily, place_by_expected_cost
+from placer.state.affinity import any_asks_for_others
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.goals import MOVES, Tier, before_links, before_locality, placed_tier
-from placer_models.moves import homes_left
-from placer_models.node_rules import node_admits
+from placer_models.goals import (
+    MOVES,
+    Tier,
+    number_of_tiers_before_links,
+    number_of_tiers_before_locality,
+    placed_tier,
+)
+from placer_models.moves import vacated_homes
+from placer_models.node_rules import node_rules_allow
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
@@ -79,7 +85,7 @@ class Neighbourhoods:
         self._gang_of = {pod.key: gang for gang in self.instance.gangs for pod in gang.pods}
         self._spec_of = {pod.key: pod.spec for gang in self.instance.gangs for pod in gang.pods}
         self._home_of = {home.key: home for home in self.instance.homes}
-        self._affine = has_affinity(self.instance)
+        self._affine = any_asks_for_others(self.instance)
 
     def run(self, progress: Progress) -> None:
         """Search until the budget is gone, nothing is left to gain or nothing helps."""
@@ -125,7 +131,7 @@ class Neighbourhoods:
             return names, []
         chosen = self.rng.sample(waiting, min(MOST_WAITING, len(waiting)))
         specs = {pod.spec for pod in chosen[0].pods}
-        able = [node for node in nodes if any(node_admits(node, spec) for spec in specs)]
+        able = [node for node in nodes if any(node_rules_allow(node, spec) for spec in specs)]
         # Nodes with room for pods that are in the first gang's way, nodes that it could take
         # with such a pod on them, and some by chance.
         roomy = self._with_room(nodes, chosen[0].pods[0].spec, max(1, self.size // 3))
@@ -171,7 +177,7 @@ class Neighbourhoods:
             place.node
             for place in self.placement.pods
             if place.node in names
-            and any(node_admits(node, self._spec_of[place.key]) for node in others)
+            and any(node_rules_allow(node, self._spec_of[place.key]) for node in others)
         }
         return [node for node in able if node.name in found]
 
@@ -212,12 +218,12 @@ class Neighbourhoods:
         budget = self.budget.part(SLICE_S)
         if waiting:
             levels = len({gang.priority for gang in part.gangs})
-            after = laid_exactly(part, start, before[:levels], budget)
+            after = improve_exactly(part, start, before[:levels], budget)
             if after is not None:
                 # Room was made at any price; now at the lowest, in the tiers before the links.
                 worth = measure(part, after)
-                worth = worth[: before_links([tier for tier, _ in worth])]
-                after = laid_exactly(part, after, worth, budget, settled=levels) or after
+                worth = worth[: number_of_tiers_before_links([tier for tier, _ in worth])]
+                after = improve_exactly(part, after, worth, budget, settled=levels) or after
                 self.rough |= nodes
         else:
             after = self._repaired(part, start, before, budget)
@@ -241,19 +247,19 @@ class Neighbourhoods:
         if after is None:
             return before
         worth = measure(part, after)
-        taken = better(worth, before) and self._accept(part, before, start, after)
+        taken = is_better(worth, before) and self._accept(part, before, start, after)
         return worth if taken else before
 
     def _repaired(
         self, part: Instance, start: Placement, before: Worth, budget: Budget
     ) -> Placement | None:
         """Return a better placement of the same pods; default locality comes after the rest."""
-        local = before_locality([tier for tier, _ in before])
-        after = laid_exactly(part, start, before[:local], budget)
+        local = number_of_tiers_before_locality([tier for tier, _ in before])
+        after = improve_exactly(part, start, before[:local], budget)
         if local == len(before):
             return after
         worth = before if after is None else measure(part, after)
-        return laid_exactly(part, after or start, worth, budget, settled=local) or after
+        return improve_exactly(part, after or start, worth, budget, settled=local) or after
 
     def _for_expected_pods(self, part: Instance, best: Placement) -> Placement:
         """Return the better of a placement and of others that the last tier chooses by.
@@ -263,8 +269,8 @@ class Neighbourhoods:
         worth = measure(part, best)
         for _ in range(ORDERS):
             turns = self.rng.sample(range(len(part.gangs)), len(part.gangs))
-            after = laid_by_expectation(part, turns)
-            if after is not None and better(found := measure(part, after), worth):
+            after = place_by_expected_cost(part, turns)
+            if after is not None and is_better(found := measure(part, after), worth):
                 best, worth = after, found
         return best
 
@@ -292,7 +298,7 @@ class Neighbourhoods:
             # If other pods run now, the best links for them are seen only over all nodes,
             # so the part's own measure does not do.
             worth = measure(self.instance, whole)
-            if not better(worth, tuple(zip(self.tiers, self.values, strict=True))):
+            if not is_better(worth, tuple(zip(self.tiers, self.values, strict=True))):
                 return False
             self.values = [value for _, value in worth]
         self.placement = whole
@@ -332,7 +338,7 @@ class Neighbourhoods:
         return Instance(
             nodes=(
                 *(node for node in self.instance.nodes if node.name in nodes),
-                *closed_copies(self.instance.nodes, witnesses, nodes, gangs),
+                *closed_copies_of_outside_nodes(self.instance.nodes, witnesses, nodes, gangs),
             ),
             gangs=tuple(gangs),
             groups=tuple(groups),
@@ -355,14 +361,14 @@ class Neighbourhoods:
 
     def _moves_left(self, inside: Set[NamespacedName]) -> int:
         """Return how many of the pods that are inside and have a home may be elsewhere."""
-        gone = {home.key for home in homes_left(self.instance, self.placement)}
+        gone = {home.key for home in vacated_homes(self.instance, self.placement)}
         return self.instance.move_budget - len(gone - inside)
 
     def _homes_of_movers(self) -> set[str]:
         """Return the node of a pod that has moved, and of its home, if fewer could move."""
         if MOVES not in self._open():
             return set()
-        home = self.rng.choice(homes_left(self.instance, self.placement))
+        home = self.rng.choice(vacated_homes(self.instance, self.placement))
         return {home.node, *(p.node for p in self.placement.pods if p.key == home.key)}
 
     def _everyone(self) -> list[RunningPod]:
@@ -376,7 +382,7 @@ class Neighbourhoods:
     def _nodes_of_first_pods(self) -> set[str]:
         """Return the nodes that belong to every part."""
         everyone = self._everyone()
-        return nodes_of_first_pods(everyone[len(self.instance.running) :], everyone)
+        return nodes_hosting_lonely_pods(everyone[len(self.instance.running) :], everyone)
 
     def _stays(self, pod: NamespacedName, reaching: Set[NamespacedName]) -> bool:
         """Return whether the part cannot see what a move of the pod would mean for its gang."""

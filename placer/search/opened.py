@@ -10,10 +10,10 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from placer.packing.bins import Bin, Filling, PackingProblem
-from placer.packing.fewest import fewest_new_bins
+from placer.packing.fewest import pack_into_fewest_bins
 from placer.packing.step_limit import StepBudget
 from placer.search.budget import Budget
-from placer.search.plain_pods import may_never_come_to, place_on
+from placer.search.plain_pods import may_never_come_to, plain_choice_on
 from placer_models.cpsat.families import is_plain
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choices, Problem
@@ -65,7 +65,7 @@ def open_fewest(problem: Problem, start: Choices, budget: Budget) -> FewestOpene
     for pod, choice in start.items():
         filling[number_of[choice.node]][shapes.index(problem.pods[pod])] += 1
     limit = StepBudget(STEP_LIMIT, lambda: budget.over)
-    packed = fewest_new_bins(packing, filling, limit)
+    packed = pack_into_fewest_bins(packing, filling, limit)
     order += [index for index in offered if index not in used]
     if len(packed.filling) > len(order):
         return None
@@ -90,7 +90,7 @@ def _choices(
         waiting[problem.pods[pod]].append(pod)
     choices = {}
     for index, counts in zip(order, filling, strict=False):
-        place = place_on(problem, index)
+        place = plain_choice_on(problem, index)
         for shape, count in zip(shapes, counts, strict=True):
             for _ in range(count):
                 choices[waiting[shape].pop()] = place

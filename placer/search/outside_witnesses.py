@@ -13,15 +13,17 @@ from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.relations import (
     Askers,
-    carried_by,
     domain_limits,
     lonely_terms,
-    lookouts,
-    term_means,
+    lookout_of_all_rules,
+    term_matches_pod,
+    witness_with_needs_of,
 )
 
 
-def nodes_of_first_pods(placed: Iterable[RunningPod], everyone: Sequence[RunningPod]) -> set[str]:
+def nodes_hosting_lonely_pods(
+    placed: Iterable[RunningPod], everyone: Sequence[RunningPod]
+) -> set[str]:
     """Return the nodes of placed pods that are the first of their kind, and have no company.
 
     They belong to every part: what comes elsewhere could break what they rely on. Even for
@@ -36,7 +38,7 @@ def nodes_of_first_pods(placed: Iterable[RunningPod], everyone: Sequence[Running
             others = (
                 other for other in together[one.placement.node] if other.pod.key != one.pod.key
             )
-            if not any(term_means(one.pod.namespace, term, other) for other in others):
+            if not any(term_matches_pod(one.pod.namespace, term, other) for other in others):
                 found.add(one.placement.node)
     return found
 
@@ -52,7 +54,7 @@ def outside_pods_that_match(
     Of pods in which the same is seen there is one. They hold nothing: that they are there keeps
     others from being the first, or keeps them off.
     """
-    seen = lookouts(_askers(gangs))
+    seen = lookout_of_all_rules(_askers(gangs))
     node_of = {node.name: node for node in everywhere} if everyone else {}
     known = set[Hashable]()
     found: dict[tuple[str, str], RunningPod] = {}
@@ -66,7 +68,7 @@ def outside_pods_that_match(
             bare = PodSpec((), labels=one.pod.spec.labels)
             if any(each.owns_cpus for each in new):
                 bare = replace(bare, qos=one.pod.spec.qos)
-            pod = Pod(name, namespace, carried_by(one.pod.spec, bare))
+            pod = Pod(name, namespace, witness_with_needs_of(one.pod.spec, bare))
             there = PodPlacement(name, namespace, None, place.node, frozenset())
             found[one.pod.key] = RunningPod(pod, there)
     return list(found.values())
@@ -76,7 +78,7 @@ def _askers(gangs: Iterable[Gang]) -> Askers:
     return {(pod.namespace, pod.spec) for gang in gangs for pod in gang.pods}
 
 
-def closed_copies(
+def closed_copies_of_outside_nodes(
     nodes: Sequence[Node],
     witnesses: Iterable[RunningPod],
     inside: Set[str] = frozenset(),

@@ -14,7 +14,7 @@ def may_never_come_to(problem: Problem, shape_index: int, node: NodeState) -> bo
     )
 
 
-def place_on(problem: Problem, index: int) -> Choice:
+def plain_choice_on(problem: Problem, index: int) -> Choice:
     """Return the place of a plain pod on a node."""
     node = problem.nodes[index]
     return Choice(

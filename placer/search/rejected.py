@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from placer.judge.breaches import Breach
-from placer.search.baseline import Baseline
+from placer.search.baseline import StartingAccounts
 from placer.search.budget import Budget
-from placer.search.judged import NO_IDS, JudgedPlacement, Rejected, in_ids
+from placer.search.judged import NO_IDS, RejectedPlacement, ValidPlacement, realise_and_judge
 from placer.search.scored import greedy_choices
 from placer_models.cluster import Instance
-from placer_models.placement import Placement, RejectedPlace, title_of
+from placer_models.placement import Placement, RejectedPlace, pod_or_gang_title
 from placer_models.problem.problem import Choices, Problem
 
 log = logging.getLogger(__name__)
@@ -34,9 +34,13 @@ class ChosenNode(NamedTuple):
     node: str
 
 
-def accepted_by_judge(
-    instance: Instance, baseline: Baseline, problem: Problem, choices: Choices, budget: Budget
-) -> tuple[JudgedPlacement, tuple[RejectedPlace, ...]]:
+def place_until_judge_accepts(
+    instance: Instance,
+    baseline: StartingAccounts,
+    problem: Problem,
+    choices: Choices,
+    budget: Budget,
+) -> tuple[ValidPlacement, tuple[RejectedPlace, ...]]:
     """Return greedy choices in ids, as the judge lets them pass, and places that it does not.
 
     A pod whose place the judge rejects is placed again, on another node, and so are pods that
@@ -53,11 +57,11 @@ def accepted_by_judge(
         SolverError: The judge rejects even that nothing is placed.
 
     """
-    found = in_ids(instance, baseline, problem, choices)
+    found = realise_and_judge(instance, baseline, problem, choices)
     rejected: list[RejectedPlace] = []
     lost: defaultdict[int, set[int]] = defaultdict(set)
     everywhere = range(len(problem.nodes))
-    while isinstance(found, Rejected):
+    while isinstance(found, RejectedPlacement):
         if not choices:
             raise found.error
         for index, fault in _culprits(instance, baseline, problem, choices, found):
@@ -68,17 +72,17 @@ def accepted_by_judge(
                 lost[shape].update(everywhere)
         part = _without(problem, lost)
         choices = greedy_choices(instance, baseline, part, budget.options)
-        found = in_ids(instance, baseline, problem, choices)
+        found = realise_and_judge(instance, baseline, problem, choices)
     return found, tuple(rejected)
 
 
-def note_choices(
+def note_rejected_choices(
     into: list[RejectedPlace],
     instance: Instance,
-    baseline: Baseline,
+    baseline: StartingAccounts,
     problem: Problem,
     choices: Choices,
-    found: Rejected,
+    found: RejectedPlacement,
 ) -> None:
     """Note the places of a model's solution that the judge rejects, each once.
 
@@ -96,8 +100,8 @@ def note_choices(
     note_rejected(into, [(chosen[index], fault) for index, fault in culprits])
 
 
-def note_placement(
-    into: list[RejectedPlace], instance: Instance, placement: Placement, found: Rejected
+def note_rejected_places(
+    into: list[RejectedPlace], instance: Instance, placement: Placement, found: RejectedPlacement
 ) -> None:
     """Note the places of a placement that the judge rejects, each once: all that may be meant."""
     chosen = [ChosenNode(p.name, p.namespace, p.gang, p.node) for p in placement.pods]
@@ -136,8 +140,8 @@ def _suspects(instance: Instance, chosen: Sequence[ChosenNode], fault: Breach) -
     own = [
         one
         for one in chosen
-        if subject == title_of(one.namespace, one.name)
-        or (one.gang is not None and subject == title_of(one.namespace, one.gang))
+        if subject == pod_or_gang_title(one.namespace, one.name)
+        or (one.gang is not None and subject == pod_or_gang_title(one.namespace, one.gang))
     ]
     nodes = {r.placement.node for r in instance.running if r.pod.title == subject} | {subject}
     return own or [one for one in chosen if one.node in nodes] or list(chosen)
@@ -145,10 +149,10 @@ def _suspects(instance: Instance, chosen: Sequence[ChosenNode], fault: Breach) -
 
 def _culprits(
     instance: Instance,
-    baseline: Baseline,
+    baseline: StartingAccounts,
     problem: Problem,
     choices: Choices,
-    found: Rejected,
+    found: RejectedPlacement,
 ) -> Iterator[tuple[int, Breach]]:
     """Yield the pods whose places make the faults, each once: at least one, some of the choices.
 
@@ -167,7 +171,7 @@ def _culprits(
 
 def _first_with_fault(
     instance: Instance,
-    baseline: Baseline,
+    baseline: StartingAccounts,
     problem: Problem,
     choices: Choices,
     indices: list[int],
@@ -175,15 +179,17 @@ def _first_with_fault(
 ) -> list[int]:
     """Return the first pod of a node with which the fault is there, or all of them if none is."""
     for count in range(1, len(indices)):
-        found = in_ids(instance, baseline, problem, {i: choices[i] for i in indices[:count]})
-        faults = found.faults if isinstance(found, Rejected) else ()
+        found = realise_and_judge(
+            instance, baseline, problem, {i: choices[i] for i in indices[:count]}
+        )
+        faults = found.faults if isinstance(found, RejectedPlacement) else ()
         if any((one.rule, one.subject) == (fault.rule, fault.subject) for one in faults):
             return [indices[count - 1]]
     return indices if fault.subject in _gangs(instance) else indices[-1:]
 
 
 def _gangs(instance: Instance) -> set[str]:
-    return {title_of(*gang.key) for gang in instance.gangs}
+    return {pod_or_gang_title(*gang.key) for gang in instance.gangs}
 
 
 def _without(problem: Problem, lost: Mapping[int, set[int]]) -> Problem:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from ortools.sat.python.cp_model import CpSolver
 
 from placer.search.budget import Budget
-from placer.search.cp import optimise, set_hints, solution_values
+from placer.search.cp import optimise_expression, replace_hints, solution_values
 from placer.search.first_tier_bounds import (
     keep_tier_value,
     no_change_hints,
@@ -19,8 +19,13 @@ from placer.search.first_tier_bounds import (
 )
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, RunningPod
-from placer_models.cpsat.relaxed import Division, RelaxedModel, build_relaxed_model, left_for
-from placer_models.moves import homes_left
+from placer_models.cpsat.relaxed import (
+    NodeSubclassVariables,
+    RelaxedModel,
+    build_relaxed_model,
+    left_beside_stayers,
+)
+from placer_models.moves import vacated_homes
 from placer_models.placement import Placement
 from placer_models.pod import Gang, Pod
 from placer_models.problem.problem import Problem
@@ -29,7 +34,9 @@ MovePart = tuple[set[str], list[Gang]]
 """Names of nodes, and gangs that wait and could have a place there."""
 
 
-def relaxed_moves(instance: Instance, placement: Placement, budget: Budget) -> list[MovePart]:
+def suggest_moves_by_relaxation(
+    instance: Instance, placement: Placement, budget: Budget
+) -> list[MovePart]:
     """Return parts in which running pods make room for gangs that wait.
 
     Args:
@@ -51,7 +58,7 @@ def relaxed_moves(instance: Instance, placement: Placement, budget: Budget) -> l
 
 def _left(instance: Instance, placement: Placement) -> Instance:
     """Return the question of what else could be placed if pods at home made room."""
-    gone = homes_left(instance, placement)
+    gone = vacated_homes(instance, placement)
     at_home = {home.key for home in instance.homes} - {home.key for home in gone}
     # If one pod of a gang has moved, all of them keep their places.
     at_home -= {
@@ -85,17 +92,17 @@ def _solved(problem: Problem, relaxed: RelaxedModel, budget: Budget) -> CpSolver
     """Return the best solution found, tier by tier, or None if none is found in time."""
     best: CpSolver | None = None
     tiers = problem.tiers
-    set_hints(relaxed.model, no_change_hints(relaxed))
+    replace_hints(relaxed.model, no_change_hints(relaxed))
     expressions = relaxed_tier_expressions(problem, relaxed)
     for index, (tier, expression) in enumerate(zip(tiers, expressions, strict=False)):
         if budget.over:
             break
         share = budget.slice(len(expressions) - index)
-        found = optimise(relaxed.model, expression, tier.sense, budget, share).solution
+        found = optimise_expression(relaxed.model, expression, tier.sense, budget, share).solution
         if found is None:
             break
         best = found
-        set_hints(relaxed.model, solution_values(best))
+        replace_hints(relaxed.model, solution_values(best))
         keep_tier_value(relaxed.model, tier, expression, best.value(expression))
     return best
 
@@ -145,15 +152,17 @@ def _changes(relaxed: RelaxedModel, solution: CpSolver) -> list[_Change]:
     return [change for change in found if +change.leave or +change.come]
 
 
-def _size(relaxed: RelaxedModel, division: Division, family: int) -> float:
+def _size(relaxed: RelaxedModel, division: NodeSubclassVariables, family: int) -> float:
     """Return the largest share of a resource of a node that a pod of the family takes."""
     asked = division.alike.demands[relaxed.families[family].shape] or {}
     return max((taken / has for has, taken in asked.values()), default=0.0)
 
 
-def _has_room(relaxed: RelaxedModel, division: Division, change: _Change, family: int) -> bool:
+def _has_room(
+    relaxed: RelaxedModel, division: NodeSubclassVariables, change: _Change, family: int
+) -> bool:
     shape = relaxed.families[family].shape
-    asked = left_for(division.alike, change.has, relaxed.families, shape)
+    asked = left_beside_stayers(division.alike, change.has, relaxed.families, shape)
     return asked is not None and all(left >= taken for left, taken in asked.values())
 
 

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 
 from placer.counting.account import accounts_of
-from placer.counting.placements import Unrealisable, realise, recount
+from placer.counting.placements import Unrealisable, choices_from_placement, realise
 from placer.greedy.expected.scorer import ExpectedScoring
 from placer.greedy.place import place_greedily
 from placer.search.budget import Budget
 from placer.search.coarse import refine_coarse_choices, without_links
 from placer.search.default_locality import without_locality
-from placer.search.exact import search_exactly, tell_nobody, tier_limits_of
+from placer.search.exact import search_exactly, tell_nobody, trivial_tier_bounds
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.cpsat.tier_limits import number_of_modelled_tiers
-from placer_models.goals import Tier, before_locality
+from placer_models.goals import Tier, number_of_tiers_before_locality
 from placer_models.placement import Placement
 
 
@@ -25,7 +25,7 @@ def laid_greedily(part: Instance) -> Placement | None:
     return None if isinstance(after, Unrealisable) else after
 
 
-def laid_by_expectation(part: Instance, turns: Sequence[int]) -> Placement | None:
+def place_by_expected_cost(part: Instance, turns: Sequence[int]) -> Placement | None:
     """Return the pods of a part where they cost the expected pods least, one gang after the other.
 
     Args:
@@ -49,7 +49,7 @@ def laid_by_expectation(part: Instance, turns: Sequence[int]) -> Placement | Non
     return None if isinstance(after, Unrealisable) else after
 
 
-def laid_exactly(
+def improve_exactly(
     part: Instance,
     start: Placement,
     worth: Sequence[tuple[Tier, int]],
@@ -66,13 +66,13 @@ def laid_exactly(
     worth = worth[: number_of_modelled_tiers(problem)]
     linked = len(worth) > problem.before_links
     model = problem if linked else without_links(problem)
-    if len(worth) <= before_locality(problem.tiers):
+    if len(worth) <= number_of_tiers_before_locality(problem.tiers):
         model = without_locality(model)
     values = [value for _, value in worth]
-    limits = [*values[:settled], *tier_limits_of(problem)[settled:]]
+    limits = [*values[:settled], *trivial_tier_bounds(problem)[settled:]]
     found = search_exactly(
         model,
-        recount(part, accounts, model, start),
+        choices_from_placement(part, accounts, model, start),
         values,
         budget,
         tell_nobody,

@@ -6,21 +6,21 @@ from dataclasses import replace
 from placer.counting.account import Account
 from placer.counting.left import node_left
 from placer.greedy.cache import GreedyCache
-from placer.greedy.expected.arrays import array_prices
+from placer.greedy.expected.arrays import shape_prices_by_arrays
 from placer.greedy.expected.scorer import ExpectedScorer, ExpectedScoring
 from placer.greedy.place import place_greedily
 from placer.greedy.scorer import NodeScorer
-from placer.search.baseline import Baseline
+from placer.search.baseline import StartingAccounts
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance, Node, Nodes
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import NodeLeft, alike_counted_together, open_on_each
+from placer_models.expected import NodeLeft, alike_counted_together, shapes_admitted_by_each_node
 from placer_models.forecast import demand_in
 from placer_models.node_strategy import NodeStrategy
 from placer_models.problem.problem import Choices, Problem
 
 
-def with_prices(instance: Instance, baseline: Baseline) -> Instance:
+def with_priced_demand(instance: Instance, baseline: StartingAccounts) -> Instance:
     """Return the instance with the demand that its strategy looks at, and with prices.
 
     From here on they hold, whatever becomes of the running pods that may move.
@@ -29,32 +29,36 @@ def with_prices(instance: Instance, baseline: Baseline) -> Instance:
         return instance
     demand = demand_in(instance)
     if demand.prices is None:
-        demand = demand.priced(prices_on(demand, instance.nodes, baseline.accounts))
+        demand = demand.priced(expected_shape_prices_on(demand, instance.nodes, baseline.accounts))
     return instance if demand is instance.demand else replace(instance, demand=demand)
 
 
-def prices_on(
+def expected_shape_prices_on(
     demand: ExpectedDemand, nodes: tuple[Node, ...], accounts: Iterable[Account]
 ) -> tuple[int, ...]:
     """Return the prices on nodes as their accounts say that they are, as the judge finds them."""
     known: dict[int, NodeLeft] = {}
     rows = []
-    for account, may in zip(accounts, open_on_each(demand, Nodes.of(nodes)), strict=True):
+    for account, may in zip(
+        accounts, shapes_admitted_by_each_node(demand, Nodes.of(nodes)), strict=True
+    ):
         # Idle nodes that are alike share their account.
         left = known.get(id(account))
         if left is None:
             left = node_left(account, with_memory=demand.looks_at_memory)
             known[id(account)] = left
         rows.append((may, left))
-    return array_prices(demand, alike_counted_together(rows))
+    return shape_prices_by_arrays(demand, alike_counted_together(rows))
 
 
-def is_scored(instance: Instance, options: SolveOptions) -> bool:
+def scorer_chooses_nodes(instance: Instance, options: SolveOptions) -> bool:
     """Return whether a scorer chooses among nodes in the greedy path."""
     return options.scoring is not None or instance.strategy is NodeStrategy.EXPECTED
 
 
-def scorer_of(instance: Instance, options: SolveOptions, baseline: Baseline) -> NodeScorer | None:
+def scorer_of(
+    instance: Instance, options: SolveOptions, baseline: StartingAccounts
+) -> NodeScorer | None:
     """Return what chooses among nodes in the greedy path; None: the instance's strategy does."""
     cache, demand = baseline.cache.greedy, instance.demand
     if options.scoring is not None:
@@ -75,8 +79,10 @@ def expected_scorer(
 
 
 def greedy_choices(
-    instance: Instance, baseline: Baseline, problem: Problem, options: SolveOptions
+    instance: Instance, baseline: StartingAccounts, problem: Problem, options: SolveOptions
 ) -> Choices:
-    """Return the greedy choices for a problem that was built ``scored`` if `is_scored`."""
+    """Return the greedy choices for a problem that was built ``scored`` if "
+    "`scorer_chooses_nodes`.
+    """
     scorer = scorer_of(instance, options, baseline)
     return place_greedily(problem, cache=baseline.cache.greedy, scorer=scorer)

@@ -4,44 +4,44 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
-from placer.judge.breaches import blamed
+from placer.judge.breaches import breaches_of_complete_placement
 from placer.judge.measure import Worth
-from placer.search.baseline import Baseline, baseline_of
+from placer.search.baseline import StartingAccounts, starting_accounts_of
 from placer.search.bound_notes import BoundOrigins, Bounds
 from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
-from placer.search.exact import Progress, tell_nobody, tier_limits_in, tier_limits_of
+from placer.search.exact import Progress, tell_nobody, tier_limits_of_instance, trivial_tier_bounds
 from placer.search.garbage import no_collection
 from placer.search.joint_search import JointSearch
 from placer.search.judged import (
-    JudgedPlacement,
-    Rejected,
+    RejectedPlacement,
+    ValidPlacement,
+    judge_placement,
     judged_placement,
-    look_at,
 )
 from placer.search.misplaced_search import SHARE_OF_STAYING, MisplacedSearch
 from placer.search.move_order import in_move_order
 from placer.search.options import Engine, SolveOptions
-from placer.search.reasons.ruled_out import all_ruled_out
-from placer.search.reasons.unplaced import never_asked, why_unplaced
-from placer.search.rejected import accepted_by_judge
-from placer.search.scored import greedy_choices, is_scored, with_prices
+from placer.search.reasons.ruled_out import are_all_pods_ruled_out
+from placer.search.reasons.unplaced import left_out_as_unplaced, why_unplaced
+from placer.search.rejected import place_until_judge_accepts
+from placer.search.scored import greedy_choices, scorer_chooses_nodes, with_priced_demand
 from placer.search.warm_start import warm_start
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Instance, Nodes
 from placer_models.goals import UNBOUNDED
-from placer_models.illegal_running import with_counted
+from placer_models.illegal_running import with_running_as_counted
 from placer_models.left_out import without_illegal_pods
-from placer_models.legal import check_pods, illegal_pods
+from placer_models.legal import check_pods_legal, illegal_pods
 from placer_models.movable import Movable
 from placer_models.moves import (
     complete_with_current,
     movable_instance,
     movable_pods,
     moves_of,
+    placement_without_stayers,
     rules_mended,
-    without_stayers,
 )
 from placer_models.placement import (
     Answer,
@@ -56,7 +56,7 @@ from placer_models.placement import (
     TierValue,
 )
 from placer_models.pod import pods_of
-from placer_models.typed import typed
+from placer_models.typed import check_argument_types
 
 log = logging.getLogger(__name__)
 
@@ -66,12 +66,12 @@ ENDING = 3
 _NOBODY_MOVES = Movable()
 
 
-@typed
+@check_argument_types
 def solve(
     instance: Instance,
     options: SolveOptions | None = None,
     progress: Progress | None = None,
-    baseline: Baseline | None = None,
+    baseline: StartingAccounts | None = None,
     *,
     skip_illegal: bool = False,
     earlier: Placement | None = None,
@@ -113,7 +113,7 @@ def _solved(
     budget: Budget,
     tell: Progress,
     collect: Callable[[], None],
-    baseline: Baseline | None,
+    baseline: StartingAccounts | None,
     earlier: Placement | None,
     greedy: Placement | None,
 ) -> Answer:
@@ -133,17 +133,17 @@ def _solved(
     if options.strategy not in (None, instance.strategy):
         instance = replace(instance, strategy=options.strategy)
     tell("counting what is free")
-    baseline = baseline_of(instance) if baseline is None else baseline
+    baseline = starting_accounts_of(instance) if baseline is None else baseline
     before, accounts, cache = baseline, baseline.accounts, baseline.cache.problems
-    instance = with_prices(instance, baseline)
-    given = None if greedy is None else look_at(instance, baseline, greedy)
+    instance = with_priced_demand(instance, baseline)
+    given = None if greedy is None else judge_placement(instance, baseline, greedy)
     alone = options.engine is Engine.GREEDY and not instance.move_budget
-    if alone and isinstance(given, JudgedPlacement):
+    if alone and isinstance(given, ValidPlacement):
         budget.greedy_s = budget.elapsed_s
-        limits = tier_limits_in(instance, [tier for tier, _ in given.worth])
+        limits = tier_limits_of_instance(instance, [tier for tier, _ in given.worth])
         tiers = _tier_values(given.worth, limits, BoundOrigins.of_limits(limits))
         return _answer(instance, instance, baseline, given, tiers, budget)
-    scored = is_scored(instance, options)
+    scored = scorer_chooses_nodes(instance, options)
     # Greedy looks at cores one by one where the model's counts would not tell it enough, and
     # counts alike for every batch; the model counts in units that keep its numbers small.
     problem = build_problem(
@@ -152,20 +152,20 @@ def _solved(
     tell("placing greedily")
     placed_s = budget.elapsed_s
     rejected: tuple[RejectedPlace, ...] = ()
-    if isinstance(given, JudgedPlacement):
+    if isinstance(given, ValidPlacement):
         best = given
     else:
         choices = greedy_choices(instance, baseline, problem, options)
         placed_s = budget.elapsed_s
-        best, rejected = accepted_by_judge(instance, baseline, problem, choices, budget)
+        best, rejected = place_until_judge_accepts(instance, baseline, problem, choices, budget)
     # The search ends with what has just been done once: realising, judging, and reasons.
     budget.keep(ENDING * (budget.elapsed_s - placed_s))
-    movable = movable_pods(instance, blamed)
+    movable = movable_pods(instance, breaches_of_complete_placement)
     asked = movable_instance(instance, movable)
     if asked is not instance:
         # Greedy moves nobody. From here on running pods that may move are asked for, too, and
         # there may be tiers that only they ask for.
-        baseline = baseline_of(asked)
+        baseline = starting_accounts_of(asked)
         problem = build_problem(asked, baseline.accounts)
         best = judged_placement(asked, baseline, complete_with_current(asked, best.placement))
     budget.greedy_s = budget.elapsed_s
@@ -179,10 +179,10 @@ def _solved(
         tell("looking at earlier places")
         warm = warm_start(instance, before, earlier, lambda: budget.over)
         if warm is not None and asked is not instance:
-            there = look_at(asked, baseline, complete_with_current(asked, warm.placement))
-            warm = None if isinstance(there, Rejected) else there
+            there = judge_placement(asked, baseline, complete_with_current(asked, warm.placement))
+            warm = None if isinstance(there, RejectedPlacement) else there
         best = warm if warm is not None and warm.better_than(best) else best
-    limits = tier_limits_of(problem)
+    limits = trivial_tier_bounds(problem)
     known = BoundOrigins.of_limits(limits)
     found = JointSearch(asked, baseline, problem, best, limits, known, list(rejected))
     if searches:
@@ -220,9 +220,9 @@ def _checked(instance: Instance, *, skip_illegal: bool) -> Instance:
 
     """
     # What is asked of all nodes is worked out once.
-    instance = replace(with_counted(instance), nodes=Nodes.of(instance.nodes))
+    instance = replace(with_running_as_counted(instance), nodes=Nodes.of(instance.nodes))
     if not skip_illegal:
-        check_pods(pods_of(instance.gangs), instance.nodes)
+        check_pods_legal(pods_of(instance.gangs), instance.nodes)
         return instance
     illegal = illegal_pods(pods_of(instance.gangs), instance.nodes)
     legal = without_illegal_pods(instance.gangs, instance.groups, illegal)
@@ -260,8 +260,8 @@ def _searched(
 def _answer(
     instance: Instance,
     asked: Instance,
-    before: Baseline,
-    best: JudgedPlacement,
+    before: StartingAccounts,
+    best: ValidPlacement,
     tiers: tuple[TierValue, ...],
     budget: Budget,
     rejected: tuple[RejectedPlace, ...] = (),
@@ -282,14 +282,14 @@ def _answer(
     """
     left_out = (
         *why_unplaced(instance, asked, before, best.placement, budget, rejected),
-        *never_asked(instance.left_out),
+        *left_out_as_unplaced(instance.left_out),
     )
-    placement = without_stayers(asked, best.placement)
+    placement = placement_without_stayers(asked, best.placement)
     homes = {home.key for home in asked.homes}
     if left_out and all(place.key in homes for place in placement.pods):
         levels = len({gang.priority for gang in asked.gangs})
         proven = all(value.proven for value in tiers[:levels])
-        if proven or all_ruled_out(asked, left_out):
+        if proven or are_all_pods_ruled_out(asked, left_out):
             return Infeasible(left_out, rejected)
         return GaveUp(budget.elapsed_s, left_out, rejected)
     moves: tuple[Move, ...] = ()

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer.search.binding import fewest_that_bind
+from placer.search.binding import minimal_set_giving_bound
 from placer.search.budget import Budget
-from placer.search.cp import is_out_of_reach, optimise
-from placer.search.exchanges.node_sums import NodeSum, node_sums
-from placer.search.exchanges.room_columns import columns_of
+from placer.search.cp import is_out_of_reach, optimise_expression
+from placer.search.exchanges.node_sums import NodeSetCapacityLimit, node_set_capacity_limits
+from placer.search.exchanges.room_columns import capacity_left_columns
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS, Sense
 from placer_models.placement import Bottleneck
 from placer_models.problem.problem import Problem
@@ -66,10 +66,10 @@ def bound_by_sums(
     several = sum(len(gang.pods) > 1 for gang in problem.gangs)
     if problem.homes or several > MOST_GANGS or budget.over:
         return found  # Pods that may move take room that is not free now.
-    columns = columns_of(problem, problem.nodes, range(len(problem.pods)))
+    columns = capacity_left_columns(problem, problem.nodes, range(len(problem.pods)))
     if columns is None:
         return found
-    sums = list(node_sums(problem, columns, Counter(problem.pods)))
+    sums = list(node_set_capacity_limits(problem, columns, Counter(problem.pods)))
     for level in range(levels):
         if values[level] != found.bounds[level] and not budget.over:
             share = budget.slice(levels - level)
@@ -85,7 +85,7 @@ def bound_by_sums(
 
 def _bound(
     problem: Problem,
-    sums: Sequence[NodeSum],
+    sums: Sequence[NodeSetCapacityLimit],
     values: Sequence[int],
     level: int,
     budget: Budget,
@@ -93,12 +93,12 @@ def _bound(
 ) -> int | None:
     """Return what no placement beats that keeps what earlier levels reached."""
     model, levels = _keeping(problem, sums, values, level)
-    return optimise(model, levels[level], Sense.MAXIMISE, budget, share).bounds[0]
+    return optimise_expression(model, levels[level], Sense.MAXIMISE, budget, share).bounds[0]
 
 
 def _binding(
     problem: Problem,
-    sums: Sequence[NodeSum],
+    sums: Sequence[NodeSetCapacityLimit],
     values: Sequence[int],
     level: int,
     bound: int,
@@ -121,11 +121,11 @@ def _binding(
         )
 
     groups = [(what,) for what in sorted(everything, key=lambda one: one.nodes is None)]
-    return tuple(fewest_that_bind(everything, groups, give_bound))
+    return tuple(minimal_set_giving_bound(everything, groups, give_bound))
 
 
 def _keeping(
-    problem: Problem, sums: Sequence[NodeSum], values: Sequence[int], level: int
+    problem: Problem, sums: Sequence[NodeSetCapacityLimit], values: Sequence[int], level: int
 ) -> tuple[CpModel, list[LinearExpr]]:
     """Return the model in which levels before this one keep what they have reached."""
     model, levels = _model(problem, sums)
@@ -134,7 +134,9 @@ def _keeping(
     return model, levels
 
 
-def _model(problem: Problem, sums: Sequence[NodeSum]) -> tuple[CpModel, list[LinearExpr]]:
+def _model(
+    problem: Problem, sums: Sequence[NodeSetCapacityLimit]
+) -> tuple[CpModel, list[LinearExpr]]:
     """Return how many pods of each kind are placed, and what that is worth level by level."""
     model = CpModel()
     placed: defaultdict[int, list[PlacedCount]] = defaultdict(list)

@@ -10,12 +10,12 @@ from dataclasses import replace
 from placer.counting.placements import Unrealisable, realise
 from placer.counting.pools import placement_in_pools
 from placer.greedy.place import place_greedily
-from placer.search.baseline import Baseline, baseline_of
-from placer.search.judged import JudgedPlacement, Rejected, look_at
+from placer.search.baseline import StartingAccounts, starting_accounts_of
+from placer.search.judged import RejectedPlacement, ValidPlacement, judge_placement
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError, Stop
 from placer_models.cluster import Instance, RunningPod
-from placer_models.placement import NamespacedName, Placement, PodPlacement, title_of
+from placer_models.placement import NamespacedName, Placement, PodPlacement, pod_or_gang_title
 from placer_models.pod import Gang
 
 MOST_LOOKS = 4
@@ -23,8 +23,8 @@ MOST_LOOKS = 4
 
 
 def warm_start(
-    instance: Instance, baseline: Baseline, earlier: Placement, stop: Stop
-) -> JudgedPlacement | None:
+    instance: Instance, baseline: StartingAccounts, earlier: Placement, stop: Stop
+) -> ValidPlacement | None:
     """Return a placement that the judge lets pass and that keeps earlier places, or None.
 
     Args:
@@ -39,8 +39,8 @@ def warm_start(
     for _ in range(MOST_LOOKS):
         if not gangs or stop():
             return None
-        kept = look_at(instance, baseline, _places(instance, gangs, known))
-        if not isinstance(kept, Rejected):
+        kept = judge_placement(instance, baseline, _places(instance, gangs, known))
+        if not isinstance(kept, RejectedPlacement):
             return _filled_up(instance, baseline, kept, gangs, stop)
         blamed = {fault.subject for fault in kept.faults}
         fine = [gang for gang in gangs if not _is_meant(gang, known, blamed)]
@@ -79,7 +79,7 @@ def _is_meant(
 ) -> bool:
     """Return whether a fault is about the gang, one of its pods, or a node that it is on."""
     pods = [pod for pod in gang.pods if pod.key in known]
-    titles = {title_of(gang.namespace, gang.name), *(pod.title for pod in pods)}
+    titles = {pod_or_gang_title(gang.namespace, gang.name), *(pod.title for pod in pods)}
     return not titles.union(known[pod.key].node for pod in pods).isdisjoint(subjects)
 
 
@@ -92,11 +92,11 @@ def _places(
 
 def _filled_up(
     instance: Instance,
-    baseline: Baseline,
-    kept: JudgedPlacement,
+    baseline: StartingAccounts,
+    kept: ValidPlacement,
     gangs: Collection[Gang],
     stop: Stop,
-) -> JudgedPlacement:
+) -> ValidPlacement:
     """Place the other gangs greedily beside those that are kept, if that makes it better."""
     done = {gang.key for gang in gangs}
     place_of = {place.key: place for place in kept.placement.pods}
@@ -114,7 +114,7 @@ def _filled_up(
     )
     if not rest.gangs or stop():
         return kept
-    accounts = baseline_of(rest).accounts
+    accounts = starting_accounts_of(rest).accounts
     try:
         problem = build_problem(rest, accounts, each_core=True, stop=stop)
         choices = place_greedily(problem, stop=stop)
@@ -124,7 +124,7 @@ def _filled_up(
     if isinstance(more, Unrealisable) or not more.pods:
         return kept
     places = Placement((*kept.placement.pods, *more.pods))
-    filled = look_at(instance, baseline, placement_in_pools(instance, places))
-    if isinstance(filled, Rejected) or not filled.better_than(kept):
+    filled = judge_placement(instance, baseline, placement_in_pools(instance, places))
+    if isinstance(filled, RejectedPlacement) or not filled.better_than(kept):
         return kept
     return filled

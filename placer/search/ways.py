@@ -56,7 +56,7 @@ class Way(Generic[GoingOn]):
     again: bool = False
 
 
-def take_turns(ways: Sequence[Way[GoingOn]], search: GoingOn) -> None:
+def search_in_turns(ways: Sequence[Way[GoingOn]], search: GoingOn) -> None:
     """Search by all ways until all is settled, or the time is over.
 
     Under a work limit each way has one turn.

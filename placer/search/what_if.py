@@ -16,7 +16,7 @@ LEAST_S = 0.001
 
 
 @dataclass(frozen=True, slots=True)
-class WhatIf:
+class WhatIfComparison:
     """Two answers, as it is and with the changes.
 
     Attributes:
@@ -42,7 +42,7 @@ def solve_with_changes(
     changes: Sequence[InstanceChange],
     options: SolveOptions,
     solver: Callable[[Instance, SolveOptions], Answer] = solve,
-) -> WhatIf:
+) -> WhatIfComparison:
     """Solve an instance as it is and with changes, and say who gains a place and who loses one.
 
     Half of the time is for the first question, and what it leaves goes to the second. A limit in
@@ -60,7 +60,7 @@ def solve_with_changes(
     was, now = _nodes_of(before), _nodes_of(after)
     waited, waits = _waiting(instance), _waiting(changed)
     both = [key for key in waits if key in waited]
-    return WhatIf(
+    return WhatIfComparison(
         changed,
         before,
         after,

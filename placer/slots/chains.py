@@ -6,7 +6,7 @@ from placer.slots.graph import DEFAULT_GROUP, Chaining, EdgeExchange, EdgePartit
 from placer.slots.wiring import WiredJob
 
 
-def group_names(job: JobGraph, wiring: WiredJob) -> tuple[str, ...]:
+def slot_sharing_group_names(job: JobGraph, wiring: WiredJob) -> tuple[str, ...]:
     """Return each operator's slot sharing group by name.
 
     An operator that names none takes the group that all its inputs share, else the
@@ -20,7 +20,7 @@ def group_names(job: JobGraph, wiring: WiredJob) -> tuple[str, ...]:
     return tuple(names)
 
 
-def chain_of_operators(
+def operator_chains(
     job: JobGraph, wiring: WiredJob, names: Sequence[str]
 ) -> tuple[tuple[int, ...], ...]:
     """Return the chains, each as its operators, in the order of the data.

@@ -16,7 +16,7 @@ from placer.slots.graph import (
     RuntimeSemantics,
 )
 from placer.slots.resources import ANY, UNKNOWN, ResourceAmounts
-from placer.slots.wiring import wire_up
+from placer.slots.wiring import index_job_graph
 from placer_models.files.errors import shown
 from placer_models.files.tree import Path
 
@@ -205,7 +205,7 @@ def _forwards(job: JobGraph) -> Iterator[JobFault]:
 
 def _cycles(job: JobGraph) -> Iterator[JobFault]:
     """Yield the first cycle found, at the edge that closes it."""
-    wiring = wire_up(job)
+    wiring = index_job_graph(job)
     on_cycle = set(range(len(job.operators))) - set(wiring.order)
     if not on_cycle:
         return

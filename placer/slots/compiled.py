@@ -74,7 +74,7 @@ class ChainsSharingSlots:
 
 
 @dataclass(frozen=True, slots=True)
-class KindFractions:
+class MemoryKindFractions:
     """An operator's parts of its slot's managed memory, by kind (flip-53).
 
     Both are exact decimals of 16 places, rounded down; ``float`` of one is the double
@@ -105,7 +105,7 @@ class ManagedMemoryFraction:
         return float(self.of_use_case) * float(self.share)
 
 
-Fractions = KindFractions | tuple[ManagedMemoryFraction, ...]
+Fractions = MemoryKindFractions | tuple[ManagedMemoryFraction, ...]
 """An operator's part of its slot; use cases are those of its group, in a fixed order."""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from placer.slots.chains import chain_of_operators, group_names
+from placer.slots.chains import operator_chains, slot_sharing_group_names
 from placer.slots.check import job_graph_faults
 from placer.slots.compiled import (
     ChainsSharingSlots,
@@ -14,19 +14,30 @@ from placer.slots.compiled import (
     RegionGang,
 )
 from placer.slots.errors import JobGraphError
-from placer.slots.fractions import managed_memory_fractions_by_kind
+from placer.slots.fractions import managed_memory_fractions_of_group
 from placer.slots.graph import DEFAULT_GROUP, EdgeExchange, JobGraph, RuntimeSemantics
-from placer.slots.network_memory import network_bytes
+from placer.slots.network_memory import network_memory_of_chains
 from placer.slots.refuse import (
-    refuse_hybrid_groups,
+    refuse_hybrid_exchange_groups,
     refuse_mixed_groups,
-    refuse_mixed_operators,
+    refuse_partly_stated_resources,
     refuse_torn_colocation,
 )
-from placer.slots.regions import cycles_of, index_of, regions_of, runs_of_regions
-from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile, merge, merge_all
+from placer.slots.regions import (
+    cycles_of,
+    part_index_by_item,
+    pipelined_regions_of,
+    regions_started_together,
+)
+from placer.slots.resources import (
+    UNKNOWN,
+    ResourceAmounts,
+    ResourceProfile,
+    merge_all_profiles,
+    merge_profiles,
+)
 from placer.slots.use_cases import managed_memory_fractions_by_use_case
-from placer.slots.wiring import WiredJob, wire_up
+from placer.slots.wiring import WiredJob, index_job_graph
 
 
 def compile_job(job: JobGraph) -> CompiledJob:
@@ -39,13 +50,13 @@ def compile_job(job: JobGraph) -> CompiledJob:
     for fault in job_graph_faults(job):
         raise JobGraphError(fault)
     if job.semantics is RuntimeSemantics.FLIP_53:
-        refuse_mixed_operators(job)
+        refuse_partly_stated_resources(job)
     else:
-        refuse_mixed_groups(job, group_names(job, wire_up(job)))
-    return lay_out(job)
+        refuse_mixed_groups(job, slot_sharing_group_names(job, index_job_graph(job)))
+    return compile_unchecked_job(job)
 
 
-def lay_out(job: JobGraph) -> CompiledJob:
+def compile_unchecked_job(job: JobGraph) -> CompiledJob:
     """Return the job, compiled, though it may mix known and unknown resources.
 
     What merges known with unknown is unknown (F4). ``compile_job`` refuses such a job;
@@ -55,19 +66,19 @@ def lay_out(job: JobGraph) -> CompiledJob:
         JobGraphError: Its groups contradict its edges, or its own fractions are too much.
 
     """
-    wiring = wire_up(job)
-    names = group_names(job, wiring)
-    parts = chain_of_operators(job, wiring, names)
-    chain_of = index_of(parts, len(job.operators))
+    wiring = index_job_graph(job)
+    names = slot_sharing_group_names(job, wiring)
+    parts = operator_chains(job, wiring, names)
+    chain_of = part_index_by_item(parts, len(job.operators))
     links = _links(job, wiring, chain_of)
-    refuse_hybrid_groups(job, names, links)
+    refuse_hybrid_exchange_groups(job, names, links)
     chains = _chains(job, parts, names, links)
-    regions = regions_of(len(chains), links)
-    region_of = index_of([region.chains for region in regions], len(chains))
+    regions = pipelined_regions_of(len(chains), links)
+    region_of = part_index_by_item([region.chains for region in regions], len(chains))
     groups = _groups(job, chains, region_of)
-    group_of = index_of([group.chains for group in groups], len(chains))
+    group_of = part_index_by_item([group.chains for group in groups], len(chains))
     refuse_torn_colocation(job, [group_of[chain] for chain in chain_of], groups)
-    runs = runs_of_regions(len(regions), links, region_of)
+    runs = regions_started_together(len(regions), links, region_of)
     return CompiledJob(
         name=job.name,
         semantics=job.semantics,
@@ -109,11 +120,11 @@ def _chains(
     links: Sequence[OperatorChainEdge],
 ) -> tuple[OperatorChain, ...]:
     parallelism = [job.operators[part[0]].parallelism for part in parts]
-    network = network_bytes(links, parallelism, job.network)
+    network = network_memory_of_chains(links, parallelism, job.network)
     chains = []
     for i, part in enumerate(parts):
-        requirement = merge_all(job.operators[operator].resources for operator in part)
-        task = merge(requirement, ResourceAmounts(network_bytes=network[i]))
+        requirement = merge_all_profiles(job.operators[operator].resources for operator in part)
+        task = merge_profiles(requirement, ResourceAmounts(network_bytes=network[i]))
         chains.append(OperatorChain(part, parallelism[i], names[part[0]], requirement, task))
     return tuple(chains)
 
@@ -129,8 +140,8 @@ def _groups(
         members.setdefault((chain.group_name, region_of[i] if apart else None), []).append(i)
     groups = []
     for (name, region), found in members.items():
-        requirement = merge_all(chains[i].requirement for i in found)
-        slot: ResourceProfile = merge_all(chains[i].task for i in found)
+        requirement = merge_all_profiles(chains[i].requirement for i in found)
+        slot: ResourceProfile = merge_all_profiles(chains[i].task for i in found)
         if job.semantics is RuntimeSemantics.FLIP_141:
             slot = given.get(name) or UNKNOWN
         groups.append(
@@ -153,7 +164,7 @@ def _fractions(
     for group in groups:
         members = [operator for chain in group.chains for operator in chains[chain].operators]
         if job.semantics is RuntimeSemantics.FLIP_53:
-            found |= managed_memory_fractions_by_kind(job.operators, members, group)
+            found |= managed_memory_fractions_of_group(job.operators, members, group)
         else:
             found |= managed_memory_fractions_by_use_case(
                 job.operators,

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from placer_models.files.errors import suggestion
-from placer_models.files.tree import Path, field_name
+from placer_models.files.errors import spelling_suggestion
+from placer_models.files.tree import Path, field_path_text
 
 
 class JobFault(NamedTuple):
@@ -27,6 +27,6 @@ class JobGraphError(ValueError):
     """A job graph that cannot be compiled. ``str()`` names the field and the fault."""
 
     def __init__(self, fault: JobFault) -> None:
-        hint = suggestion(fault.name, fault.known) if fault.name else ""
-        super().__init__(f"{field_name(fault.path)}: {fault.message}{hint}")
+        hint = spelling_suggestion(fault.name, fault.known) if fault.name else ""
+        super().__init__(f"{field_path_text(fault.path)}: {fault.message}{hint}")
         self.fault = fault

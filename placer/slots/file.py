@@ -26,7 +26,7 @@ from placer_models.files.faults import DocumentLocation
 from placer_models.files.validate import read_only_document
 
 
-def compile_file(path: Path) -> CompiledJob:
+def compile_job_file(path: Path) -> CompiledJob:
     """Return the job graph of a file, compiled; ``-`` is standard input.
 
     Raises:

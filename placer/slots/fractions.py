@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from placer.slots.compiled import ChainsSharingSlots, KindFractions
+from placer.slots.compiled import ChainsSharingSlots, MemoryKindFractions
 from placer.slots.errors import JobFault, JobGraphError
 from placer.slots.graph import ManagedMemoryShare, Operator
 from placer.slots.resources import ResourceAmounts
@@ -16,7 +16,7 @@ NONE = Decimal(0)
 _UNITS = 10**PLACES
 
 
-def rounded_down(part: int, whole: int) -> Decimal:
+def fraction_rounded_down(part: int, whole: int) -> Decimal:
     """Return ``part / whole`` cut after 16 places, so that parts never exceed the whole.
 
     A whole of 0 gives 0.
@@ -24,9 +24,9 @@ def rounded_down(part: int, whole: int) -> Decimal:
     return Decimal(part * _UNITS // whole).scaleb(-PLACES) if whole else NONE
 
 
-def managed_memory_fractions_by_kind(
+def managed_memory_fractions_of_group(
     operators: Sequence[Operator], members: Sequence[int], group: ChainsSharingSlots
-) -> dict[int, KindFractions]:
+) -> dict[int, MemoryKindFractions]:
     """Return the fractions of a group's operators.
 
     Args:
@@ -41,7 +41,7 @@ def managed_memory_fractions_by_kind(
     """
     on_heap = _kind("onHeap", operators, members, group)
     off_heap = _kind("offHeap", operators, members, group)
-    return {i: KindFractions(on_heap[i], off_heap[i]) for i in members}
+    return {i: MemoryKindFractions(on_heap[i], off_heap[i]) for i in members}
 
 
 def _kind(

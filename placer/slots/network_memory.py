@@ -6,7 +6,7 @@ from placer.slots.compiled import OperatorChainEdge
 from placer.slots.graph import EdgeExchange, EdgePartition, NetworkBuffers
 
 
-def network_bytes(
+def network_memory_of_chains(
     links: Sequence[OperatorChainEdge], parallelism: Sequence[int], network: NetworkBuffers
 ) -> list[int]:
     """Return for each chain the network memory of one subtask.

@@ -9,7 +9,7 @@ from placer.slots.resources import UNKNOWN
 from placer_models.files.errors import shown
 
 
-def refuse_mixed_operators(job: JobGraph) -> None:
+def refuse_partly_stated_resources(job: JobGraph) -> None:
     """Refuse operators of which some state resources and others do not (F3).
 
     Raises:
@@ -53,7 +53,7 @@ def refuse_mixed_groups(job: JobGraph, names: Sequence[str]) -> None:
         )
 
 
-def refuse_hybrid_groups(
+def refuse_hybrid_exchange_groups(
     job: JobGraph, names: Sequence[str], links: Sequence[OperatorChainEdge]
 ) -> None:
     """Refuse a group of the user's own beside hybrid exchanges.

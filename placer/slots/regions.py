@@ -7,7 +7,9 @@ from placer.slots.compiled import OperatorChainEdge, PipelinedRegion, RegionDepe
 from placer.slots.graph import EdgeExchange
 
 
-def regions_of(chains: int, links: Sequence[OperatorChainEdge]) -> tuple[PipelinedRegion, ...]:
+def pipelined_regions_of(
+    chains: int, links: Sequence[OperatorChainEdge]
+) -> tuple[PipelinedRegion, ...]:
     """Return the connected parts of the graph whose edges are the pipelined links."""
     root = list(range(chains))
 
@@ -27,7 +29,7 @@ def regions_of(chains: int, links: Sequence[OperatorChainEdge]) -> tuple[Pipelin
     return tuple(PipelinedRegion(tuple(found)) for found in members.values())
 
 
-def index_of(parts: Sequence[tuple[int, ...]], size: int) -> tuple[int, ...]:
+def part_index_by_item(parts: Sequence[tuple[int, ...]], size: int) -> tuple[int, ...]:
     """Return for each of ``size`` things the index of the part that holds it."""
     index = [0] * size
     for i, part in enumerate(parts):
@@ -36,7 +38,7 @@ def index_of(parts: Sequence[tuple[int, ...]], size: int) -> tuple[int, ...]:
     return tuple(index)
 
 
-def runs_of_regions(
+def regions_started_together(
     regions: int, links: Sequence[OperatorChainEdge], region_of: Sequence[int]
 ) -> tuple[tuple[int, ...], ...]:
     """Return sets of regions that start together, each after those that it waits for.
@@ -59,7 +61,7 @@ def cycles_of(
     One region alone may be such a set: a part of it then waits for another part that
     runs beside it.
     """
-    run_of = index_of(runs, len(region_of))
+    run_of = part_index_by_item(runs, len(region_of))
     inside: dict[int, list[int]] = {}
     for i, link in enumerate(links):
         run = run_of[region_of[link.producer]]

@@ -12,7 +12,7 @@ MAX_BYTES = 2**63 - 1
 """Largest amount of memory; a sum above it is an error, never a wrong number."""
 
 
-def extended(amounts_e8: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+def extended_amounts(amounts_e8: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     """Return extended resources as ``ResourceAmounts`` holds them: a zero is as good as absent."""
     return tuple(sorted((name, amount) for name, amount in amounts_e8.items() if amount))
 
@@ -53,7 +53,7 @@ class ResourceAmounts:
         if self.extended_e8:
             for name, amount in self.extended_e8:
                 _check(name, amount)
-            if self.extended_e8 != extended(dict(self.extended_e8)):
+            if self.extended_e8 != extended_amounts(dict(self.extended_e8)):
                 raise ValueError(
                     f"extended resources are {self.extended_e8}; expected them ascending by "
                     "name, each once and without zeros"
@@ -136,7 +136,7 @@ UNKNOWN = UnsaidResources.UNKNOWN
 ANY = UnsaidResources.ANY
 
 
-def merge(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
+def merge_profiles(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
     """Add field by field; ANY wins over all, then UNKNOWN (F4).
 
     Raises:
@@ -147,10 +147,10 @@ def merge(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
         return ANY if ANY in (a, b) else UNKNOWN
     if a is ZERO or b is ZERO:
         return b if a is ZERO else a
-    return add(a, b)
+    return add_amounts(a, b)
 
 
-def add(a: ResourceAmounts, b: ResourceAmounts, times: int = 1) -> ResourceAmounts:
+def add_amounts(a: ResourceAmounts, b: ResourceAmounts, times: int = 1) -> ResourceAmounts:
     """Add ``b`` so many times to ``a``, field by field.
 
     Raises:
@@ -165,11 +165,11 @@ def add(a: ResourceAmounts, b: ResourceAmounts, times: int = 1) -> ResourceAmoun
     )
 
 
-def merge_all(profiles: Iterable[ResourceProfile]) -> ResourceProfile:
+def merge_all_profiles(profiles: Iterable[ResourceProfile]) -> ResourceProfile:
     """Merge any number of profiles; of none, ``ZERO``."""
     total: ResourceProfile = ZERO
     for profile in profiles:
-        total = merge(total, profile)
+        total = merge_profiles(total, profile)
     return total
 
 
@@ -184,7 +184,7 @@ def subtract(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
         return ANY if ANY in (a, b) else UNKNOWN
     for name, has, wants in shortages(a, b):
         raise ValueError(f"{name}: cannot take {wants} out of {has}")
-    return add(a, b, -1)
+    return add_amounts(a, b, -1)
 
 
 def multiply(profile: ResourceProfile, by: int) -> ResourceProfile:
@@ -225,5 +225,5 @@ def _amounts(plain: Sequence[int], extended_e8: Mapping[str, int]) -> ResourceAm
         managed_on_heap,
         managed_off_heap,
         network,
-        extended(extended_e8),
+        extended_amounts(extended_e8),
     )

@@ -12,17 +12,17 @@ from placer.slots.graph import (
     ExecutionMode,
     RuntimeSemantics,
 )
-from placer.slots.resources import ResourceAmounts, extended
-from placer_models.files.part import Field, MetadataPart, Part, text_read_by
+from placer.slots.resources import ResourceAmounts, extended_amounts
+from placer_models.files.part import Field, MetadataPart, Part, parsing_validator
 from placer_models.quantity import parse_bytes
 
 # The operators of a job have few different needs: each text is read once.
-AmountE8 = Annotated[int, text_read_by(lru_cache(parse_e8))]
+AmountE8 = Annotated[int, parsing_validator(lru_cache(parse_e8))]
 """CPUs, or an amount of an extended resource."""
 
-MemoryBytes = Annotated[int, text_read_by(lru_cache(parse_bytes))]
+MemoryBytes = Annotated[int, parsing_validator(lru_cache(parse_bytes))]
 
-Fraction = Annotated[Decimal, text_read_by(parse_fraction)]
+Fraction = Annotated[Decimal, parsing_validator(parse_fraction)]
 """Of a slot."""
 
 
@@ -30,7 +30,7 @@ NOTHING: Any = Field(default="0", validate_default=True)
 """The default of an amount."""
 
 
-class ResourcesPart(Part):
+class ResourceProfilePart(Part):
     """What one subtask of an operator, or a slot of a group, needs."""
 
     cpu: AmountE8
@@ -49,7 +49,7 @@ class ResourcesPart(Part):
             self.managed_on_heap,
             self.managed_off_heap,
             network_bytes,
-            extended(self.extended or {}),
+            extended_amounts(self.extended or {}),
         )
 
 
@@ -77,7 +77,7 @@ class OperatorPart(Part):
     parallelism: int = 1
     group: str | None = None
     chaining: Chaining = Chaining.ALWAYS
-    resources: ResourcesPart | None = None
+    resources: ResourceProfilePart | None = None
     managed: ManagedMemoryPart = ManagedMemoryPart()
     colocation: str | None = None
 
@@ -102,7 +102,7 @@ class SlotSharingGroupPart(Part):
     """A slot sharing group; one without resources may be its name alone."""
 
     name: str
-    resources: ResourcesPart | None = None
+    resources: ResourceProfilePart | None = None
 
 
 class NetworkBuffersPart(Part):

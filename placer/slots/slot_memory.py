@@ -18,11 +18,11 @@ class OperatorMemory:
     pages: int
 
 
-class SlotQuotaError(Exception):
+class SlotMemoryQuotaError(Exception):
     """Memory that was asked for beyond a quota. It is refused, never lent (F12, F26)."""
 
 
-class SlotMemory:
+class SlotManagedMemory:
     """The managed memory of one kind in one slot.
 
     Operators register their fraction before they use any; then they reserve and release.
@@ -103,7 +103,7 @@ class SlotMemory:
         quota = self._quota_of(owner, size_bytes)
         used = self._used_bytes[owner]
         if used + size_bytes > quota.size_bytes:
-            raise SlotQuotaError(
+            raise SlotMemoryQuotaError(
                 f"'{owner}' asks for {size_bytes} bytes and has "
                 f"{quota.size_bytes - used} of its quota of {quota.size_bytes} left"
             )

@@ -15,7 +15,7 @@ Slot = tuple[Subtask, ...]
 """The subtasks of one slot: at most one of each task."""
 
 
-def share_slots(
+def slots_of_subtasks(
     parallelism: Mapping[str, int],
     producers: Mapping[Subtask, Sequence[Subtask]],
     colocated: Sequence[Sequence[str]] = (),

@@ -1,6 +1,6 @@
 """A compiled job as a tree of plain values, for JSON and YAML."""
 
-from placer.slots.compiled import CompiledJob, Fractions, KindFractions
+from placer.slots.compiled import CompiledJob, Fractions, MemoryKindFractions
 from placer.slots.resources import E8, ResourceAmounts, ResourceProfile
 
 
@@ -77,7 +77,7 @@ def job_to_json(job: CompiledJob) -> dict[str, object]:
 
 
 def _fractions(fractions: Fractions) -> dict[str, object]:
-    if isinstance(fractions, KindFractions):
+    if isinstance(fractions, MemoryKindFractions):
         by_kind = {"onHeap": float(fractions.on_heap), "offHeap": float(fractions.off_heap)}
         return {"fractions": by_kind}
     return {

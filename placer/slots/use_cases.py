@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 
 from placer.slots.compiled import ManagedMemoryFraction
-from placer.slots.fractions import NONE, rounded_down
+from placer.slots.fractions import NONE, fraction_rounded_down
 from placer.slots.graph import ManagedMemoryUse, Operator
 
 ALL_OF_IT = Decimal(1)
@@ -13,7 +13,9 @@ LEGACY_NAME = "dataproc"
 """An older name, for operators and state backend alike; their own names go before it."""
 
 
-def consumer_weights(weights: Mapping[str, int]) -> tuple[tuple[ManagedMemoryUse, int], ...]:
+def read_managed_memory_weights(
+    weights: Mapping[str, int],
+) -> tuple[tuple[ManagedMemoryUse, int], ...]:
     """Read weights by name; a use case without one weighs nothing and is left out.
 
     Raises:
@@ -35,7 +37,7 @@ def consumer_weights(weights: Mapping[str, int]) -> tuple[tuple[ManagedMemoryUse
     return tuple(found)
 
 
-def share_of_slot(
+def use_case_memory_fraction(
     use_case: ManagedMemoryUse,
     in_group: Collection[ManagedMemoryUse],
     weights: Mapping[ManagedMemoryUse, int],
@@ -53,7 +55,7 @@ def share_of_slot(
         for other in set(in_group)
         if other is not ManagedMemoryUse.STATE_BACKEND or state_backend_managed
     ]
-    return rounded_down(weights.get(use_case, 0), sum(counted))
+    return fraction_rounded_down(weights.get(use_case, 0), sum(counted))
 
 
 def managed_memory_fractions_by_use_case(
@@ -74,7 +76,7 @@ def managed_memory_fractions_by_use_case(
         u for u in ManagedMemoryUse if u in present or (u is ManagedMemoryUse.OPERATOR and total)
     )
     share = {
-        use_case: share_of_slot(
+        use_case: use_case_memory_fraction(
             use_case, in_group, weights, state_backend_managed=state_backend_managed
         )
         for use_case in in_group
@@ -82,7 +84,7 @@ def managed_memory_fractions_by_use_case(
 
     def part(operator: Operator, use_case: ManagedMemoryUse) -> Decimal:
         if use_case is ManagedMemoryUse.OPERATOR:
-            return rounded_down(operator.operator_weight, total)
+            return fraction_rounded_down(operator.operator_weight, total)
         return ALL_OF_IT if use_case in operator.slot_use_cases else NONE
 
     return {

@@ -41,17 +41,17 @@ class WiredJob:
     order: tuple[int, ...]
 
 
-def wire_up(job: JobGraph) -> WiredJob:
+def index_job_graph(job: JobGraph) -> WiredJob:
     """Return the job by index."""
     index = {operator.name: i for i, operator in enumerate(job.operators)}
     wires = tuple(
         WiredEdge(
             index[edge.producer],
             index[edge.consumer],
-            partition_of(
+            edge_partition_of(
                 edge, job.operators[index[edge.producer]], job.operators[index[edge.consumer]]
             ),
-            exchange_of(edge, job),
+            edge_exchange_of(edge, job),
         )
         for edge in job.edges
     )
@@ -61,7 +61,7 @@ def wire_up(job: JobGraph) -> WiredJob:
     return WiredJob(wires, tuple(map(tuple, inputs)), _order(len(job.operators), wires))
 
 
-def partition_of(edge: OperatorEdge, producer: Operator, consumer: Operator) -> EdgePartition:
+def edge_partition_of(edge: OperatorEdge, producer: Operator, consumer: Operator) -> EdgePartition:
     """Return the edge's partition, or what it is where nothing is said."""
     if edge.partition is not None:
         return edge.partition
@@ -69,7 +69,7 @@ def partition_of(edge: OperatorEdge, producer: Operator, consumer: Operator) -> 
     return EdgePartition.FORWARD if same else EdgePartition.REBALANCE
 
 
-def exchange_of(edge: OperatorEdge, job: JobGraph) -> EdgeExchange:
+def edge_exchange_of(edge: OperatorEdge, job: JobGraph) -> EdgeExchange:
     """Return the exchange that the edge asks for; it may be undefined still.
 
     Later releases reset a blocking exchange in a streaming job without a word.

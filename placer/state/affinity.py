@@ -4,30 +4,32 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from placer.counting.account import Side
-from placer.state.domain_limits import domain_tasks
-from placer.state.label_index import LabelIndex, traits_of
+from placer.state.domain_limits import domain_limits_of_shapes
+from placer.state.label_index import LabelIndex, affinity_traits_of
 from placer.state.running_sides import RunningPodIndex
 from placer_models.cluster import Instance, Nodes
 from placer_models.domains import EACH_NODE, CountsInDomains, NodeDomains
 from placer_models.pod import Gang, pods_of
-from placer_models.problem.tasks import Affinities, AffinityTask, DomainTask
-from placer_models.relations import goes_on_asking, looks_at_others
+from placer_models.problem.tasks import DomainTask, ProblemAffinities, ProblemAffinityTerm
+from placer_models.relations import asks_something_of_newcomers, looks_at_others
 
 
-def has_affinity(instance: Instance) -> bool:
+def any_asks_for_others(instance: Instance) -> bool:
     """Return whether any pod, waiting or running, asks for others."""
-    return asks_for_others(instance.gangs) or any(
-        goes_on_asking(runner.pod.spec) for runner in instance.running
+    return any_waiting_asks_for_others(instance.gangs) or any(
+        asks_something_of_newcomers(runner.pod.spec) for runner in instance.running
     )
 
 
-def asks_for_others(gangs: tuple[Gang, ...]) -> bool:
+def any_waiting_asks_for_others(gangs: tuple[Gang, ...]) -> bool:
     """Return whether any pod that waits asks for others."""
     specs = {id(pod.spec): pod.spec for pod in pods_of(gangs)}.values()
     return any(map(looks_at_others, specs))
 
 
-def affinities_of(nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side]) -> Affinities:
+def affinities_of_shapes(
+    nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side]
+) -> ProblemAffinities:
     """Return what the shapes ask of others.
 
     Args:
@@ -36,11 +38,11 @@ def affinities_of(nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side])
         sides: The side of each shape: what affinity looks at.
 
     """
-    waiting = LabelIndex((shape, traits_of(*side)) for shape, side in enumerate(sides))
+    waiting = LabelIndex((shape, affinity_traits_of(*side)) for shape, side in enumerate(sides))
     tasks = _affinity_tasks(nodes, running, sides, waiting)
-    limits = domain_tasks(nodes, running, sides)
+    limits = domain_limits_of_shapes(nodes, running, sides)
     barred = _barred_nodes(nodes, running, len(sides), waiting, tasks, limits)
-    return Affinities(tasks, limits, barred)
+    return ProblemAffinities(tasks, limits, barred)
 
 
 def _domains(nodes: Nodes, key: str) -> NodeDomains:
@@ -61,7 +63,7 @@ def _in_domains(domains: NodeDomains, on_nodes: Mapping[int, int]) -> Mapping[in
 
 def _affinity_tasks(
     nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side], waiting: LabelIndex[int]
-) -> tuple[AffinityTask, ...]:
+) -> tuple[ProblemAffinityTerm, ...]:
     """Return what each shape asks of others."""
     tasks = []
     for shape, (spec, namespace) in enumerate(sides):
@@ -74,7 +76,7 @@ def _affinity_tasks(
                     here[node] = here.get(node, 0) + count
             domains = _domains(nodes, term.topology)
             tasks.append(
-                AffinityTask(
+                ProblemAffinityTerm(
                     shape,
                     frozenset(waiting.meant(term, namespace)),
                     term.apart,
@@ -92,7 +94,7 @@ def _barred_nodes(
     running: RunningPodIndex,
     shapes: int,
     waiting: LabelIndex[int],
-    tasks: Sequence[AffinityTask],
+    tasks: Sequence[ProblemAffinityTerm],
     limits: Sequence[DomainTask],
 ) -> tuple[frozenset[int], ...]:
     """Return for each shape the nodes that are barred to it.

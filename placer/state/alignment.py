@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from placer.counting.boards import healthy_devices
-from placer.counting.memory import cell_amount_asked
+from placer.counting.memory import amount_asked_in_dimension
 from placer_models.alignment import (
     CellAmounts,
     effective_scope,
@@ -20,7 +20,7 @@ from placer_models.problem.dimensions import Dimension
 from placer_models.problem.fits import ContainerFit
 
 
-def by_container(spec: PodSpec, node: Node) -> bool:
+def aligns_by_container(spec: PodSpec, node: Node) -> bool:
     """Return whether each container of the pod is aligned by itself on the node (C12).
 
     A pod under ConstrainedBurst is aligned as a whole: its limit is that of the pod.
@@ -31,14 +31,14 @@ def by_container(spec: PodSpec, node: Node) -> bool:
     return policy not in (None, AlignmentPolicy.NONE) and by_itself
 
 
-def scopes_conflict(spec: PodSpec, node: Node) -> bool:
+def alignment_scopes_conflict(spec: PodSpec, node: Node) -> bool:
     """Return whether pod and node have a policy and do not agree on its scope."""
     policy = effective_alignment(spec, node)
     scope = effective_scope(spec.scope, node.scope)
     return policy not in (None, AlignmentPolicy.NONE) and scope is None
 
 
-def limit_of(
+def numa_node_limit(
     policy: AlignmentPolicy, real: Sequence[CellAmounts], needs: CellAmounts
 ) -> tuple[int | None, bool]:
     """Return the most NUMA nodes that the policy allows, and whether it admits the needs at all.
@@ -60,7 +60,7 @@ def limit_of(
     return None, True
 
 
-def aligned_needs(
+def aligned_needs_and_cells(
     requests: Resources, node: Node, *, milli_per_cpu: int
 ) -> tuple[CellAmounts, list[CellAmounts], list[CellAmounts]]:
     """Return the need for each aligned resource, and each cell's allocatable amounts, twice.
@@ -104,13 +104,13 @@ def pool_when_empty(node: Node) -> Counter[int]:
     return _by_numa_node(node, node.machine.topology.online - node.out_of_pools(NO_CPUS))
 
 
-def with_limit(
+def aligned_needs_of_burst_pod(
     spec: PodSpec,
     node: Node,
     needs: CellAmounts,
     cells: Sequence[CellAmounts],
 ) -> tuple[CellAmounts, list[CellAmounts], list[CellAmounts]]:
-    """Return what `aligned_needs` does for a pod whose pool holds its limit (ConstrainedBurst).
+    """Return what `aligned_needs_and_cells` does where a pool holds its limit (ConstrainedBurst).
 
     The first number is then CPUs: those of the limit, and those of the empty pool. In the second
     list it is the CPUs that can be allocated, by which Restricted counts, unless not even all of
@@ -119,7 +119,7 @@ def with_limit(
     Args:
         spec: The spec of a pod under ConstrainedBurst.
         node: The node.
-        needs: What `aligned_needs` returns, and so ``cells``.
+        needs: What `aligned_needs_and_cells` returns, and so ``cells``.
         cells: The cell of CPUs without a NUMA node is the last.
 
     """
@@ -141,10 +141,10 @@ def _by_numa_node(node: Node, cpus: CpuSet) -> Counter[int]:
     return Counter(home for home in homes if home is not None)
 
 
-def counted_per_cpu(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> int:
+def aligned_milli_per_cpu(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> int:
     """Return how much of an aligned pod's CPU request a CPU holds; 0: its CPUs are not aligned.
 
-    Under ConstrainedBurst not the request is aligned, but the limit (`with_limit`).
+    Under ConstrainedBurst not the request is aligned, but the limit (`aligned_needs_of_burst_pod`).
     """
     if spec.qos.owns_cpus:
         return 1000
@@ -153,7 +153,7 @@ def counted_per_cpu(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> int:
     return node.milli_per_cpu if policy in BINDING else 0
 
 
-def containers_fit(
+def fits_per_container(
     spec: PodSpec, node: Node, dimensions: Sequence[Dimension]
 ) -> tuple[ContainerFit, ...] | None:
     """Return the fits of the containers that hold something, or None if one never fits.
@@ -174,12 +174,14 @@ def containers_fit(
         asked = container.requests
         need = (
             asked.cpu_milli // 1000 if owns else asked.cpu_milli if bound else 0,
-            *(cell_amount_asked(asked, each) for each in dimensions),
+            *(amount_asked_in_dimension(asked, each) for each in dimensions),
             *(asked.count_of(kind) for kind in types),
         )
         if not any(need):
             continue
-        limits = _limits(asked, node, policy, milli_per_cpu=counted_per_cpu(spec, node, policy))
+        limits = _limits(
+            asked, node, policy, milli_per_cpu=aligned_milli_per_cpu(spec, node, policy)
+        )
         if limits is None:
             return None
         nothing = policy is AlignmentPolicy.RESTRICTED and limits[0] is None
@@ -199,8 +201,8 @@ def _limits(
     asked: Resources, node: Node, policy: AlignmentPolicy, *, milli_per_cpu: int
 ) -> tuple[int | None, int] | None:
     """Return the most cells and the fewest, or None if the node never holds the container."""
-    needs, cells, real = aligned_needs(asked, node, milli_per_cpu=milli_per_cpu)
-    limit, possible = limit_of(policy, real, needs)
+    needs, cells, real = aligned_needs_and_cells(asked, node, milli_per_cpu=milli_per_cpu)
+    limit, possible = numa_node_limit(policy, real, needs)
     if not possible or any(sum(c[i] for c in cells) < need for i, need in enumerate(needs)):
         return None
     best_effort = policy is AlignmentPolicy.BEST_EFFORT

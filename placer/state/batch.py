@@ -6,32 +6,36 @@ from functools import partial
 from math import gcd
 
 from placer.counting.account import Account, accounts_of
-from placer.counting.cores import granularity_of
-from placer.counting.placements import recount
-from placer.state.affinity import affinities_of, asks_for_others
-from placer.state.in_node_affinity import ask_inside, sides_of, with_sides
+from placer.counting.cores import core_distinction_for_pods
+from placer.counting.placements import choices_from_placement
+from placer.state.affinity import affinities_of_shapes, any_waiting_asks_for_others
+from placer.state.in_node_affinity import (
+    any_asks_inside_node,
+    in_node_affinity_sides,
+    with_affinity_guests,
+)
 from placer.state.network import (
     asked_levels,
     domains_of,
-    level_tasks,
+    problem_level_rules_of,
 )
-from placer.state.node_loads import with_loads
+from placer.state.node_loads import problem_with_strategy_loads
 from placer.state.node_states import StateEncoding, tiers_of_cores
 from placer.state.out_of_time import Stop
 from placer.state.problem_cache import ProblemCache
 from placer.state.requirements import (
     encoded_requirements,
-    fits_by_kind,
+    fits_with_variants,
+    pod_requirements_of,
     relevant_facts_of,
-    requirements_of,
 )
-from placer.state.sums import FleetLimits, resources_of
+from placer.state.sums import FleetLimits, resource_dimensions
 from placer_models.cluster import Instance, Nodes
 from placer_models.device import GPU
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.incremental import PersistentTuple
 from placer_models.node_strategy import LOOK_AT_WHAT_IS_LEFT
-from placer_models.optional_tiers import optional_tiers
+from placer_models.optional_tiers import tiers_asked_by_instance
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import (
@@ -40,7 +44,7 @@ from placer_models.policy import (
     GatherLevel,
 )
 from placer_models.problem.dimensions import SHARED_POOL, Dimension, cell_dimensions
-from placer_models.problem.node_state import CoreGranularity, NodeState
+from placer_models.problem.node_state import CoreDistinction, NodeState
 from placer_models.problem.problem import Choice, Problem, Shape
 from placer_models.problem.tasks import NO_AFFINITIES, GangTask, InNodeAffinity
 
@@ -74,21 +78,21 @@ def build_problem(
     accounts = PersistentTuple.of(accounts_of(instance) if accounts is None else accounts)
     cache = ProblemCache() if cache is None else cache
     left = cache.sums_of(accounts)
-    affine = left.affine or asks_for_others(instance.gangs)
-    asks, pods = requirements_of(instance, affine=affine)
+    affine = left.affine or any_waiting_asks_for_others(instance.gangs)
+    asks, pods = pod_requirements_of(instance, affine=affine)
     specs = [ask.spec for ask in asks]
     levels = asked_levels(instance)
     sides = [(ask.spec, ask.namespace) for ask in asks]
     relevant = cache.batch_memo((relevant_facts_of, asks), (), partial(relevant_facts_of, asks))
     kinds, kind_of = cache.kinds_of(instance.nodes, relevant, stop)
-    asked = optional_tiers(instance)
+    asked = tiers_asked_by_instance(instance)
     core_tiers = tiers_of_cores(asked, specs)
     if absolute:
         known = _plain_dimensions, asks, frozenset(left.resources)
         dimensions = cache.batch_memo(known, (), partial(_plain_dimensions, specs, left))
     else:
         unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
-        dimensions = _dimensions(specs, unit, resources_of(specs, left, absolute=False))
+        dimensions = _dimensions(specs, unit, resource_dimensions(specs, left, absolute=False))
     shapes, fits, shared, device_types, on_kinds = cache.batch_memo(
         (encoded_requirements, asks, dimensions),
         kinds,
@@ -96,17 +100,21 @@ def build_problem(
     )
     if scored and GPU in device_types and GPU not in dict(shared):
         shared = tuple(sorted((*shared, (GPU, False))))
-    granularity = granularity_of(fits, pods)
-    if each_core and granularity is CoreGranularity.PAIRS:
-        granularity = CoreGranularity.EACH
-    met = sides_of(accounts, sides) if left.inside or ask_inside(specs) else None
+    granularity = core_distinction_for_pods(fits, pods)
+    if each_core and granularity is CoreDistinction.PAIRS:
+        granularity = CoreDistinction.EACH
+    met = (
+        in_node_affinity_sides(accounts, sides)
+        if left.inside or any_asks_inside_node(specs)
+        else None
+    )
     if met is not None:
         own = [met.of_shapes[i] for i in range(len(shapes))]
         for shape, those in on_kinds.items():
             for one in those:
                 own[one] = own[shape]
         shapes = tuple(map(_with_in_node_affinity, shapes, own))
-        granularity = CoreGranularity.WHO if met.on_cores else granularity
+        granularity = CoreDistinction.WHO if met.on_cores else granularity
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     encoding = StateEncoding(
         relevant=relevant,
@@ -122,7 +130,7 @@ def build_problem(
     # The model goes through them again and again.
     nodes: Sequence[NodeState] = states if absolute else tuple(states)
     if met is not None:
-        nodes = with_sides(nodes, instance.nodes, accounts, met, core_tiers, granularity)
+        nodes = with_affinity_guests(nodes, instance.nodes, accounts, met, core_tiers, granularity)
     problem = Problem(
         nodes=nodes,
         shapes=shapes,
@@ -130,7 +138,7 @@ def build_problem(
         gangs=_gangs(instance, priorities, levels),
         domains=tuple(domains_of(instance, level) for level in levels),
         affinity=(
-            affinities_of(Nodes.of(instance.nodes), cache.running_of(accounts), sides)
+            affinities_of_shapes(Nodes.of(instance.nodes), cache.running_of(accounts), sides)
             if affine
             else NO_AFFINITIES
         ),
@@ -150,10 +158,10 @@ def build_problem(
         move_budget=instance.move_budget,
     )
     if instance.strategy not in LOOK_AT_WHAT_IS_LEFT:
-        problem = with_loads(
+        problem = problem_with_strategy_loads(
             problem, instance.strategy, specs, kinds, accounts, cache, absolute=absolute
         )
-        problem = replace(problem, fits=fits_by_kind(problem.fits, on_kinds))
+        problem = replace(problem, fits=fits_with_variants(problem.fits, on_kinds))
     if not instance.homes:
         return problem
     return replace(problem, homes=_homes(instance, accounts, problem))
@@ -161,7 +169,7 @@ def build_problem(
 
 def _plain_dimensions(specs: Sequence[PodSpec], left: FleetLimits) -> tuple[Dimension, ...]:
     """Return the dimensions that pods take amounts of, in units of 1."""
-    return _dimensions(specs, 1, resources_of(specs, left, absolute=True))
+    return _dimensions(specs, 1, resource_dimensions(specs, left, absolute=True))
 
 
 def _dimensions(
@@ -197,7 +205,7 @@ def _homes(
     inside = Placement(
         tuple(h for h in instance.homes if h.node in here and h.key not in instance.gone)
     )
-    known = recount(instance, accounts, problem, inside)
+    known = choices_from_placement(instance, accounts, problem, inside)
     return tuple(sorted((i, known.get(i)) for i in (index_of[h.key] for h in instance.homes)))
 
 
@@ -220,7 +228,7 @@ def _gangs(
                 level=priorities.index(gang.priority),
                 group=group_of.get(gang.key),
                 gathered=gang.gather is GatherLevel.NODE,
-                levels=level_tasks(gang, levels),
+                levels=problem_level_rules_of(gang, levels),
             )
         )
         first += len(gang.pods)

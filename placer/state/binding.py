@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from placer.state.strategies import broken_by_even_shares
+from placer.state.strategies import partial_core_cpus_if_even
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.effective import effective_bind
 from placer_models.pod import PodSpec
 from placer_models.policy import BindPolicy, CoreKind, ExclusivePolicy, NodeBindPolicy
-from placer_models.reasons import Demand
+from placer_models.reasons import RuleDemand
 from placer_models.topology import ARM
 
 _OF_NODE = {
@@ -18,7 +18,7 @@ _OF_NODE = {
 
 
 @dataclass(frozen=True, slots=True)
-class CpuBinding:
+class EffectiveBindPolicy:
     """The bind policy that holds for a pod on a node.
 
     Attributes:
@@ -43,7 +43,7 @@ class CpuBinding:
     waived: int = 0
 
 
-def binding_of(spec: PodSpec, node: Node) -> CpuBinding | Demand:
+def effective_bind_policy(spec: PodSpec, node: Node) -> EffectiveBindPolicy | RuleDemand:
     """Return the policy that holds: the node's if it has one, else the pod's (C8, C10, C13).
 
     A pod that names none has the scheduler's default (C22). If pod and node exclude each other,
@@ -53,19 +53,21 @@ def binding_of(spec: PodSpec, node: Node) -> CpuBinding | Demand:
     policy = BindPolicy.FULL_PCPUS if said is BindPolicy.DEFAULT else said
     on_arm = node.machine.topology.architecture == ARM
     if on_arm and spec.constrained_burst:
-        return Demand("arm-cpu-policy")
+        return RuleDemand("arm-cpu-policy")
     if not spec.qos.owns_cpus:
-        return CpuBinding(policy, required=False, asked=False, rule="cpu-bind", remainder=0)
+        return EffectiveBindPolicy(
+            policy, required=False, asked=False, rule="cpu-bind", remainder=0
+        )
     of_node = _OF_NODE.get(node.cpu_bind)
     if spec.bind_required and of_node not in (None, policy):
-        return Demand("node-cpu-bind", word=node.cpu_bind)
+        return RuleDemand("node-cpu-bind", word=node.cpu_bind)
     if on_arm:
         spreads = BindPolicy.SPREAD_BY_PCPUS in (of_node, policy)
         if spreads or spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
-            return Demand("arm-cpu-policy")
+            return RuleDemand("arm-cpu-policy")
     if of_node is not None:
         wished = of_node is BindPolicy.FULL_PCPUS and policy is BindPolicy.SPREAD_BY_PCPUS
-        return CpuBinding(
+        return EffectiveBindPolicy(
             of_node,
             required=True,
             asked=True,
@@ -74,19 +76,19 @@ def binding_of(spec: PodSpec, node: Node) -> CpuBinding | Demand:
             spread_wished=wished,
         )
     if spec.bind_required:
-        return CpuBinding(policy, required=True, asked=True, rule="cpu-bind", remainder=0)
+        return EffectiveBindPolicy(policy, required=True, asked=True, rule="cpu-bind", remainder=0)
     remainder, by_default = _remainder(said, spec, node), said is BindPolicy.DEFAULT
-    return CpuBinding(
+    return EffectiveBindPolicy(
         policy,
         required=False,
         asked=not by_default,
         rule="cpu-bind",
         remainder=remainder,
-        waived=max(0, broken_by_even_shares(spec, node) - remainder) if by_default else 0,
+        waived=max(0, partial_core_cpus_if_even(spec, node) - remainder) if by_default else 0,
     )
 
 
-def has_cores_for(binding: CpuBinding, want: int, free: CpuSet, node: Node) -> bool:
+def has_cores_for(binding: EffectiveBindPolicy, want: int, free: CpuSet, node: Node) -> bool:
     """Return whether ``want`` of the node's free CPUs can be taken under a required policy."""
     if not binding.required:
         return want <= len(free)

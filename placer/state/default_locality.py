@@ -16,7 +16,9 @@ Goods = list[tuple[int, Mapping[int | None, int]]]
 """For each good, how much is asked for, and how much each place has."""
 
 
-def locality_fit(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> LocalityFit | None:
+def fewest_cells_and_packages(
+    spec: PodSpec, node: Node, policy: AlignmentPolicy
+) -> LocalityFit | None:
     """Return the fewest places of the pod, or None if it does not matter where they are.
 
     Args:

@@ -5,8 +5,13 @@ from dataclasses import replace
 
 from placer.counting.boards import healthy_devices
 from placer_models.cluster import Node
-from placer_models.device_share import WHOLE_PERCENT, DeviceShare, share_room, totals_of
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.device_share import (
+    WHOLE_PERCENT,
+    DeviceShare,
+    device_capacity_of,
+    whole_device_amounts,
+)
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.pod import PodSpec, Resources
 from placer_models.problem.banks import ShareNeed
 
@@ -23,7 +28,7 @@ def requests_on(spec: PodSpec, node: Node) -> Resources:
     devices = []
     for request in spec.requests.devices:
         strategy = strategies.get(request.type)
-        if strategy is DeviceStrategy.APPLY_FOR_ALL:
+        if strategy is DeviceRequestFanOut.APPLY_FOR_ALL:
             devices.append(replace(request, count=len(healthy_devices(node, request.type))))
         elif strategy is None:
             devices.append(request)
@@ -60,10 +65,10 @@ def _size_percent(kind: str, share: DeviceShare, nodes: Iterable[Node]) -> int:
     """Return the percentage of the type's largest device that a share is, by its largest part."""
     parts = [1, share.percent or 0, share.memory_percent or 0]
     if asked := share.amounts:
-        totals = {totals_of(d) for node in nodes for d in node.devices if d.type == kind}
+        totals = {device_capacity_of(d) for node in nodes for d in node.devices if d.type == kind}
         most = dict.fromkeys(asked, 1)
         for has in totals:
-            for name, amount in zip(has.names, share_room(has), strict=True):
+            for name, amount in zip(has.names, whole_device_amounts(has), strict=True):
                 if name in most:
                     most[name] = max(most[name], amount // 100)
         parts += [100 * amount // most[name] for name, amount in asked.items()]

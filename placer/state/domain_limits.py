@@ -12,14 +12,14 @@ from placer_models.problem.tasks import DomainTask
 from placer_models.relations import DomainLimit, domain_limits
 
 
-def domain_tasks(
+def domain_limits_of_shapes(
     nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side]
 ) -> tuple[DomainTask, ...]:
     """Return what the shapes ask of domains; ``sides`` has one side per shape."""
     return tuple(task for _, task in _limits_and_tasks(nodes, running, sides))
 
 
-def limits_at(
+def domain_limit_lookup(
     nodes: Nodes, accounts: Iterable[Account]
 ) -> Callable[[Sequence[Side]], Iterator[tuple[DomainLimit, DomainTask]]]:
     """Return what yields all that shapes of some sides ask of domains."""

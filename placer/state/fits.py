@@ -3,43 +3,43 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from placer.counting.boards import device_board, healthy_devices
-from placer.counting.node_resources import amount_of, had_by, wanted_by
+from placer.counting.boards import healthy_devices, linked_classes_of_node
+from placer.counting.node_resources import amount_of, resources_of_empty_node, resources_of_pod
 from placer.state.alignment import (
-    aligned_needs,
-    by_container,
-    counted_per_cpu,
-    limit_of,
-    scopes_conflict,
-    with_limit,
+    aligned_milli_per_cpu,
+    aligned_needs_and_cells,
+    aligned_needs_of_burst_pod,
+    alignment_scopes_conflict,
+    aligns_by_container,
+    numa_node_limit,
 )
-from placer.state.binding import binding_of, has_cores_for
-from placer.state.default_locality import locality_fit
+from placer.state.binding import effective_bind_policy, has_cores_for
+from placer.state.default_locality import fewest_cells_and_packages
 from placer.state.device_counts import requests_on
 from placer.state.joint import joint_fit_of
-from placer.state.strategies import cpus_apart, fewest_cpu_cells
+from placer.state.strategies import fewest_cpu_cells, max_cpu_skew
 from placer_models.alignment import (
     CellAmounts,
-    cells_for_one,
     fewest_cells,
+    fewest_cells_holding,
 )
 from placer_models.cluster import Node
 from placer_models.device import GPU, is_mig_instance
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.effective import effective_alignment, effective_exclusive
 from placer_models.links.allowed import has_set
 from placer_models.links.permitted import best_permitted_minimum, best_permitted_sum
-from placer_models.node_rules import NODE_RULES, node_admits, weight_missed
+from placer_models.node_rules import NODE_RULES, node_rules_allow, weight_missed
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
+    CpuLocalityWish,
     DeviceScope,
     ExclusivePolicy,
-    Locality,
 )
 from placer_models.problem.problem import Fit
-from placer_models.reasons import Blocker, Demand
+from placer_models.reasons import Blocker, RuleDemand
 
 BY_CONTAINER = ", each container for itself"
 """The end of an alignment's word if its scope is the container."""
@@ -51,7 +51,7 @@ def best_pair_minimum_of(spec: PodSpec, nodes: Iterable[Node]) -> int:
     if gpus < 2:
         return 0
     scope = spec.scope_of(GPU)
-    boards = (device_board(node, GPU) for node in nodes if node_admits(node, spec))
+    boards = (linked_classes_of_node(node, GPU) for node in nodes if node_rules_allow(node, spec))
     found = (best_permitted_minimum(board, gpus, scope) for board in boards)
     return max((value for value in found if value is not None), default=0)
 
@@ -61,28 +61,28 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
 
     The blocker need not be the first in the order of reasons (`search.reasons.register`).
     """
-    policy, binding = effective_alignment(spec, node), binding_of(spec, node)
+    policy, binding = effective_alignment(spec, node), effective_bind_policy(spec, node)
     if (barred := _barred(spec, node)) is not None:
         return Blocker(barred)
-    if isinstance(binding, Demand):
+    if isinstance(binding, RuleDemand):
         return Blocker(binding)
-    if (unaligned := alignment_demanded(spec, node)) is not None and _unalignable(spec, node):
+    if (unaligned := alignment_demand(spec, node)) is not None and _unalignable(spec, node):
         return Blocker(unaligned)
     assert policy is not None  # else it cannot be aligned
-    if by_container(spec, node):
+    if aligns_by_container(spec, node):
         policy = AlignmentPolicy.NONE  # for the pod as a whole
-    owns, each = spec.qos.owns_cpus, counted_per_cpu(spec, node, policy)
-    needs, cells, real = aligned_needs(requests_on(spec, node), node, milli_per_cpu=each)
+    owns, each = spec.qos.owns_cpus, aligned_milli_per_cpu(spec, node, policy)
+    needs, cells, real = aligned_needs_and_cells(requests_on(spec, node), node, milli_per_cpu=each)
     if spec.constrained_burst:
-        needs, cells, real = with_limit(spec, node, needs, cells)
+        needs, cells, real = aligned_needs_of_burst_pod(spec, node, needs, cells)
     if (short := _short(spec, node, needs, cells)) is not None:
         return Blocker(short)
     allocatable = node.machine.topology.online - node.reserved_cpus
     if owns and needs[0] and not has_cores_for(binding, needs[0] // 1000, allocatable, node):
-        return Blocker(Demand(binding.rule))
-    limit, possible = limit_of(policy, real, needs)
+        return Blocker(RuleDemand(binding.rule))
+    limit, possible = numa_node_limit(policy, real, needs)
     if not possible:
-        return Blocker(Demand("alignment", word=policy))
+        return Blocker(RuleDemand("alignment", word=policy))
     if policy is AlignmentPolicy.RESTRICTED and limit is None:
         policy = AlignmentPolicy.NONE  # nothing has a width
     least = 0
@@ -91,7 +91,7 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
     gpus = spec.requests.count_of(GPU)
     pairs = 0
     if gpus > 1:
-        pairs = best_permitted_sum(device_board(node, GPU), gpus, spec.scope_of(GPU)) or 0
+        pairs = best_permitted_sum(linked_classes_of_node(node, GPU), gpus, spec.scope_of(GPU)) or 0
     return Fit(
         alignment=policy,
         cell_limit=limit,
@@ -104,95 +104,95 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
         spread_wished=binding.spread_wished,
         best_pair_sum=pairs,
         joint=joint_fit_of(spec, node),
-        fewest_packages=_fewest_groups(Locality.PACKAGE, spec, node),
-        fewest_caches=_fewest_groups(Locality.LLC, spec, node),
+        fewest_packages=_fewest_groups(CpuLocalityWish.PACKAGE, spec, node),
+        fewest_caches=_fewest_groups(CpuLocalityWish.LLC, spec, node),
         fewest_cpu_cells=fewest_cpu_cells(spec, node),
-        cpus_apart=cpus_apart(spec, node),
-        locality=locality_fit(spec, node, policy),
+        cpus_apart=max_cpu_skew(spec, node),
+        locality=fewest_cells_and_packages(spec, node, policy),
         weight_missed=weight_missed(spec, node),
         apart=(apart := _apart(spec, node)),
         apart_required=spec.exclusive_required and apart is not ExclusivePolicy.NONE,
     )
 
 
-def alignment_demanded(spec: PodSpec, node: Node) -> Demand | None:
+def alignment_demand(spec: PodSpec, node: Node) -> RuleDemand | None:
     """Return what alignment demands for the pod on the node, or None if it requires nothing."""
     policy = effective_alignment(spec, node)
     if policy is None:
-        return Demand("alignment", word=f"pod asks {spec.alignment}, node has {node.alignment}")
-    if scopes_conflict(spec, node):
+        return RuleDemand("alignment", word=f"pod asks {spec.alignment}, node has {node.alignment}")
+    if alignment_scopes_conflict(spec, node):
         word = f"pod asks for scope {spec.scope}, node has {node.scope}"
-        return Demand("alignment", word=word)
-    if by_container(spec, node):
-        return Demand("alignment", word=f"{policy}{BY_CONTAINER}")
+        return RuleDemand("alignment", word=word)
+    if aligns_by_container(spec, node):
+        return RuleDemand("alignment", word=f"{policy}{BY_CONTAINER}")
     if policy in (AlignmentPolicy.NONE, AlignmentPolicy.BEST_EFFORT):
         return None
-    return Demand("alignment", word=policy)
+    return RuleDemand("alignment", word=policy)
 
 
-def device_demanded(spec: PodSpec, node: Node, request: DeviceRequest) -> Demand:
+def device_demand(spec: PodSpec, node: Node, request: DeviceRequest) -> RuleDemand:
     """Return what the request demands of a node, by the rule that counts it."""
     strategy = dict(spec.strategies).get(request.type)
     if strategy is not None:
-        for_all = strategy is DeviceStrategy.APPLY_FOR_ALL
+        for_all = strategy is DeviceRequestFanOut.APPLY_FOR_ALL
         word = f"all {len(healthy_devices(node, request.type))}" if for_all else ""
-        return Demand("device-strategy", request.type, word)
+        return RuleDemand("device-strategy", request.type, word)
     if request.share:
-        return Demand("device-share", request.type)
-    return Demand("mig" if is_mig_instance(request.type) else "device-count", request.type)
+        return RuleDemand("device-share", request.type)
+    return RuleDemand("mig" if is_mig_instance(request.type) else "device-count", request.type)
 
 
-def _devices_demanded(spec: PodSpec, node: Node, lacking: Sequence[DeviceRequest]) -> Demand:
+def _devices_demanded(spec: PodSpec, node: Node, lacking: Sequence[DeviceRequest]) -> RuleDemand:
     """Return the demand of requests that cannot all be met.
 
     Whole devices and shares of others are counted together, by the rule of the shares if there
     are any.
     """
     in_parts = [request for request in lacking if request.share]
-    return device_demanded(spec, node, (in_parts or lacking)[0])
+    return device_demand(spec, node, (in_parts or lacking)[0])
 
 
-def _barred(spec: PodSpec, node: Node) -> Demand | None:
+def _barred(spec: PodSpec, node: Node) -> RuleDemand | None:
     """Return what bars the pod because of what the node is, not because of how much it has."""
     for rule in NODE_RULES.values():
         if not rule.kept(spec, node):
-            return Demand(rule.name, word=rule.word(spec, node))
+            return RuleDemand(rule.name, word=rule.word(spec, node))
     for request in spec.requests.devices:
         if request.type in dict(spec.strategies) and not healthy_devices(node, request.type):
-            return device_demanded(spec, node, request)
+            return device_demand(spec, node, request)
     if _in_parts_of_cpus(spec):
-        return Demand("cpu-count")
+        return RuleDemand("cpu-count")
     limited = spec.scopes or node.honors_table
     for kind in sorted({r.type for r in spec.requests.devices if r.count}) if limited else ():
         # Whole devices and shares of others are one set.
         count, scope = spec.requests.count_of(kind), spec.scope_of(kind)
-        if has_set(device_board(node, kind), count, scope):
+        if has_set(linked_classes_of_node(node, kind), count, scope):
             continue
         if node.honors_table and kind == GPU:
-            return Demand("partition")
+            return RuleDemand("partition")
         if scope is not DeviceScope.NODE and count > 1:
-            return Demand("device-scope", kind, scope)
+            return RuleDemand("device-scope", kind, scope)
         return _devices_demanded(spec, node, [r for r in spec.requests.devices if r.type == kind])
     return None
 
 
 def _unalignable(spec: PodSpec, node: Node) -> bool:
     """Return whether what pod and node say about alignment excludes each other."""
-    if effective_alignment(spec, node) is None or scopes_conflict(spec, node):
+    if effective_alignment(spec, node) is None or alignment_scopes_conflict(spec, node):
         return True
     in_parts = spec.strategies or any(request.share for request in spec.requests.devices)
-    return bool(in_parts and by_container(spec, node))
+    return bool(in_parts and aligns_by_container(spec, node))
 
 
 def _short(
     spec: PodSpec, node: Node, needs: CellAmounts, cells: Sequence[CellAmounts]
-) -> Demand | None:
+) -> RuleDemand | None:
     """Return what the empty node has too little of, or None if it has enough."""
     requests = requests_on(spec, node)
-    has = had_by(node)
-    for resource, want in wanted_by(spec).items():
+    has = resources_of_empty_node(node)
+    for resource, want in resources_of_pod(spec).items():
         if amount_of(resource, has) < want:
-            return Demand(*resource)
+            return RuleDemand(*resource)
     short = [sum(cell[i] for cell in cells) < need for i, need in enumerate(needs)]
     pages = len(spec.requests.hugepages)
     if any(short[2 + pages :]):
@@ -204,12 +204,12 @@ def _short(
         return _devices_demanded(spec, node, lacking)
     if short[0]:
         of_pool = "constrained-burst" if spec.constrained_burst else "alignment"
-        return Demand("cpu-count" if spec.qos.owns_cpus else of_pool)
+        return RuleDemand("cpu-count" if spec.qos.owns_cpus else of_pool)
     if short[1]:
-        return Demand("memory")
+        return RuleDemand("memory")
     for asked, lacks in zip(spec.requests.hugepages, short[2 : 2 + pages], strict=True):
         if lacks:
-            return Demand("hugepages", str(asked.page_bytes))
+            return RuleDemand("hugepages", str(asked.page_bytes))
     return None
 
 
@@ -228,7 +228,7 @@ def _in_parts_of_cpus(spec: PodSpec) -> bool:
     return spec.qos.owns_cpus and any(c.requests.cpu_milli % 1000 for c in spec.containers)
 
 
-def _fewest_groups(wish: Locality, spec: PodSpec, node: Node) -> int | None:
+def _fewest_groups(wish: CpuLocalityWish, spec: PodSpec, node: Node) -> int | None:
     """Return the packages or caches that the pod needs on the empty node.
 
     None if neither pod nor node wishes for few of them, or if the node has just one.
@@ -237,5 +237,5 @@ def _fewest_groups(wish: Locality, spec: PodSpec, node: Node) -> int | None:
         return None
     want = spec.requests.cpu_milli // 1000
     cpus = [node.machine.topology.cpu[i] for i in node.machine.topology.online - node.reserved_cpus]
-    groups = Counter(cpu.package if wish is Locality.PACKAGE else cpu.llc for cpu in cpus)
-    return cells_for_one(list(groups.values()), want) if want and len(groups) > 1 else None
+    groups = Counter(cpu.package if wish is CpuLocalityWish.PACKAGE else cpu.llc for cpu in cpus)
+    return fewest_cells_holding(list(groups.values()), want) if want and len(groups) > 1 else None

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 
 from placer.counting.account import Account
 from placer.counting.cores import core_classes
-from placer.counting.owners import known_cpus, owners_of_cores
+from placer.counting.owners import cpus_still_on_node, owners_of_cores
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Node, RunningPod
 from placer_models.goals import Tier
 from placer_models.pod import PodSpec
-from placer_models.problem.node_state import CoreGranularity, Guest, NodeState
+from placer_models.problem.node_state import CoreDistinction, Guest, NodeState
 from placer_models.problem.tasks import InNodeAffinity, InNodeAffinityTerm
 
 INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
@@ -19,7 +19,7 @@ INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
 
 
 @dataclass(frozen=True, slots=True)
-class AffinitySide:
+class InNodeAffinitySide:
     """All that affinity looks at of a pod that owns CPUs.
 
     Attributes:
@@ -31,13 +31,13 @@ class AffinitySide:
     labels: tuple[tuple[str, str], ...]
     terms: tuple[AffinityTerm, ...]
 
-    def means(self, term: AffinityTerm, other: "AffinitySide") -> bool:
+    def means(self, term: AffinityTerm, other: "InNodeAffinitySide") -> bool:
         """Return whether a term of this side means the other."""
         looked_at = term.looks_into(other.namespace, self.namespace)
         return looked_at and term.means(other.labels, owns_cpus=True)
 
 
-_Kind = tuple[AffinitySide, int]
+_Kind = tuple[InNodeAffinitySide, int]
 """The side of a running pod, and a number that tells it from equal ones on its node."""
 
 
@@ -55,7 +55,7 @@ class InNodeSides:
 
     of_shapes: tuple[InNodeAffinity | None, ...] = ()
     running: Mapping[_Kind, int] = field(default_factory=dict)
-    counted: Collection[AffinitySide] = ()
+    counted: Collection[InNodeAffinitySide] = ()
 
     @property
     def on_cores(self) -> bool:
@@ -63,15 +63,19 @@ class InNodeSides:
         return any(AffinityLevel.CORE in affinity.levels for affinity in self.of_shapes if affinity)
 
 
-def ask_inside(specs: Iterable[PodSpec]) -> bool:
+def any_asks_inside_node(specs: Iterable[PodSpec]) -> bool:
     """Return whether any pod asks for others inside a node."""
     return any(term.inside for spec in specs for term in spec.affinity)
 
 
-def sides_of(accounts: Iterable[Account], asking: Sequence[tuple[PodSpec, str]]) -> InNodeSides:
+def in_node_affinity_sides(
+    accounts: Iterable[Account], asking: Sequence[tuple[PodSpec, str]]
+) -> InNodeSides:
     """Return the sides of running pods and of shapes, which are given with their namespaces."""
     waiting = {
-        index: AffinitySide(namespace, spec.labels, tuple(t for t in spec.affinity if t.inside))
+        index: InNodeAffinitySide(
+            namespace, spec.labels, tuple(t for t in spec.affinity if t.inside)
+        )
         for index, (spec, namespace) in enumerate(asking)
         if spec.qos.owns_cpus
     }
@@ -89,13 +93,13 @@ def sides_of(accounts: Iterable[Account], asking: Sequence[tuple[PodSpec, str]])
     return InNodeSides(found, running, counted)
 
 
-def with_sides(
+def with_affinity_guests(
     nodes: Sequence[NodeState],
     originals: Sequence[Node],
     accounts: Sequence[Account],
     sides: InNodeSides,
     core_tiers: Collection[Tier],
-    granularity: CoreGranularity,
+    granularity: CoreDistinction,
 ) -> tuple[NodeState, ...]:
     """Return the nodes with the guests that own CPUs of their cells and cores already."""
     met = {
@@ -115,14 +119,14 @@ def with_sides(
         numbers = [sides.running[kind] for kind in kinds]
         on_cells: defaultdict[int | None, set[int]] = defaultdict(set)
         for number, runner in zip(numbers, account.cores.owners, strict=True):
-            for cpu in known_cpus(node, runner):
+            for cpu in cpus_still_on_node(node, runner):
                 on_cells[node.machine.topology.cpu[cpu].numa_node].add(number)
         cells = tuple(
             cell._replace(guests=said(on_cells[cell.numa_node])) if cell.real else cell
             for cell in state.cells
         )
         cores = state.cores
-        if granularity is CoreGranularity.WHO:
+        if granularity is CoreDistinction.WHO:
             on_cores = owners_of_cores(node, account.cores.owners)
             classes = core_classes(node, account.cores, core_tiers, granularity)
             keys = [node.machine.topology.core_facts[first].key for _, (first, *_) in classes]
@@ -136,8 +140,8 @@ def with_sides(
 
 
 def _counted(
-    waiting: Collection[AffinitySide], running: Iterable[AffinitySide]
-) -> frozenset[AffinitySide]:
+    waiting: Collection[InNodeAffinitySide], running: Iterable[InNodeAffinitySide]
+) -> frozenset[InNodeAffinitySide]:
     """Return the running sides that a preferred anti-affinity of a waiting one means."""
     return frozenset(
         side
@@ -150,9 +154,11 @@ def _counted(
     )
 
 
-def _kinds(sides: Iterable[AffinitySide], counted: Collection[AffinitySide]) -> list[_Kind]:
+def _kinds(
+    sides: Iterable[InNodeAffinitySide], counted: Collection[InNodeAffinitySide]
+) -> list[_Kind]:
     """Return the kinds of the running pods of a node."""
-    seen: Counter[AffinitySide] = Counter()
+    seen: Counter[InNodeAffinitySide] = Counter()
     kinds = []
     for side in sides:
         kinds.append((side, seen[side]))
@@ -160,14 +166,16 @@ def _kinds(sides: Iterable[AffinitySide], counted: Collection[AffinitySide]) -> 
     return kinds
 
 
-def _running_side(runner: RunningPod) -> AffinitySide:
+def _running_side(runner: RunningPod) -> InNodeAffinitySide:
     spec = runner.pod.spec
     terms = tuple(t for t in spec.affinity if t.inside and t.apart and t.required)
-    return AffinitySide(runner.pod.namespace, spec.labels, terms)
+    return InNodeAffinitySide(runner.pod.namespace, spec.labels, terms)
 
 
 def _of_shape(
-    index: int, waiting: Mapping[int, AffinitySide], everyone: Sequence[tuple[int, AffinitySide]]
+    index: int,
+    waiting: Mapping[int, InNodeAffinitySide],
+    everyone: Sequence[tuple[int, InNodeAffinitySide]],
 ) -> InNodeAffinity | None:
     """Return how a shape and others affect each other, or None if they do not."""
     mine = waiting[index]

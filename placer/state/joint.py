@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from placer.counting.boards import device_board, healthy_devices
+from placer.counting.boards import healthy_devices, linked_classes_of_node
 from placer_models.alignment import CellAmounts, fewest_cells
 from placer_models.cluster import Node
 from placer_models.device import Device
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.pod import PodSpec
 from placer_models.policy import JointScope, Strength
 from placer_models.problem.fits import JointFit
@@ -23,7 +23,7 @@ def joint_fit_of(spec: PodSpec, node: Node) -> JointFit | None:
     group_of = _groups(spec.joint.scope, node, tuple(asked))
     keys = sorted({group for group in group_of.values() if group is not None}, key=str)
     index: dict[_Group, int | None] = {key: i for i, key in enumerate(keys)}
-    boards = [device_board(node, kind) for kind in asked]
+    boards = [linked_classes_of_node(node, kind) for kind in asked]
     return JointFit(
         types=tuple(asked.items()),
         groups=tuple(
@@ -40,7 +40,7 @@ def _asked(spec: PodSpec) -> dict[str, int]:
 
     Types of which the pod gets all devices, wherever they are, are left out.
     """
-    everywhere = {kind for kind, how in spec.strategies if how is DeviceStrategy.APPLY_FOR_ALL}
+    everywhere = {kind for kind, how in spec.strategies if how is DeviceRequestFanOut.APPLY_FOR_ALL}
     types = [kind for kind in (spec.joint.types if spec.joint else ()) if kind not in everywhere]
     counts = {kind: spec.requests.count_of(kind) for kind in types}
     return {kind: count for kind, count in counts.items() if count}

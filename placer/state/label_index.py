@@ -5,7 +5,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from placer_models.affinity import AffinityTerm
 from placer_models.pod import PodSpec
-from placer_models.selectors import LabelPair, Labels, needed_label_sets
+from placer_models.selectors import LabelPair, Labels, required_label_alternatives
 
 T = TypeVar("T")
 
@@ -18,7 +18,7 @@ class PodTraits(NamedTuple):
     owns_cpus: bool
 
 
-def traits_of(spec: PodSpec, namespace: str) -> PodTraits:
+def affinity_traits_of(spec: PodSpec, namespace: str) -> PodTraits:
     """Return what affinity looks at of a pod."""
     return PodTraits(namespace, spec.labels, spec.qos.owns_cpus)
 
@@ -49,7 +49,9 @@ class LabelIndex(Generic[T]):
 
     def meant(self, term: AffinityTerm, namespace: str) -> Iterator[T]:
         """Yield the things that the term of a pod of the namespace means."""
-        for thing, traits in self.candidates(needed_label_sets(term.labels, term.expressions)):
+        for thing, traits in self.candidates(
+            required_label_alternatives(term.labels, term.expressions)
+        ):
             if term.looks_into(traits.namespace, namespace) and term.means(
                 traits.labels, owns_cpus=traits.owns_cpus
             ):

@@ -2,7 +2,7 @@
 
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Gang
-from placer_models.problem.tasks import LevelTask
+from placer_models.problem.tasks import ProblemLevelRule
 
 
 def required_levels(gang: Gang) -> tuple[str, ...]:
@@ -10,7 +10,7 @@ def required_levels(gang: Gang) -> tuple[str, ...]:
     return tuple(sorted({rule.level for rule in gang.levels if rule.required}))
 
 
-def has_levels(node: Node, levels: tuple[str, ...]) -> bool:
+def has_domain_at_each_level(node: Node, levels: tuple[str, ...]) -> bool:
     """Return whether the node belongs to a domain of each level."""
     return all(node.domain(level) is not None for level in levels)
 
@@ -31,9 +31,9 @@ def domains_of(instance: Instance, level: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def level_tasks(gang: Gang, levels: tuple[str, ...]) -> tuple[LevelTask, ...]:
+def problem_level_rules_of(gang: Gang, levels: tuple[str, ...]) -> tuple[ProblemLevelRule, ...]:
     """Return what the gang asks of the levels."""
     return tuple(
-        LevelTask(levels.index(rule.level), rule.grouping, rule.required, rule.count)
+        ProblemLevelRule(levels.index(rule.level), rule.grouping, rule.required, rule.count)
         for rule in gang.levels
     )

@@ -9,14 +9,19 @@ from placer.counting.account import Account, Side
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Node
 from placer_models.incremental import PersistentTuple
-from placer_models.node_strategy import NodeLoad, NodeStrategy
+from placer_models.node_strategy import NodeStrategy, StrategyNodeLoad
 from placer_models.pod import PodSpec
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Fit, Problem
-from placer_models.resource_classes import ask_of, classes_of, taken_by, totals_of
+from placer_models.resource_classes import (
+    ask_of,
+    resource_class_totals,
+    resource_classes_asked_by_any,
+    taken_by,
+)
 
 
-def with_loads(
+def problem_with_strategy_loads(
     problem: Problem,
     strategy: NodeStrategy,
     specs: Sequence[PodSpec],
@@ -39,13 +44,16 @@ def with_loads(
             batch; else only those that the batch asks for.
 
     """
-    totals = tuple(cache.memo(totals_of, (kind,), partial(totals_of, kind)) for kind in kinds)
+    totals = tuple(
+        cache.memo(resource_class_totals, (kind,), partial(resource_class_totals, kind))
+        for kind in kinds
+    )
     if absolute:
         classes = tuple(sorted({name for total in totals for name in total}))
     else:
-        classes = classes_of(specs)
+        classes = resource_classes_asked_by_any(specs)
 
-    def loads(kind: int, tenants: Mapping[Side, int]) -> NodeLoad:
+    def loads(kind: int, tenants: Mapping[Side, int]) -> StrategyNodeLoad:
         used: Counter[str] = Counter()
         count = 0
         for (spec, _), many in tenants.items():
@@ -54,14 +62,14 @@ def with_loads(
             taken = cache.memo((taken_by, spec), known, partial(taken_by, spec, totals[kind]))
             for name, amount in taken.items():
                 used[name] += many * amount
-        return NodeLoad(
+        return StrategyNodeLoad(
             strategy,
             count,
             tuple(used[name] for name in classes),
             tuple(totals[kind].get(name, 0) for name in classes),
         )
 
-    idle: dict[int, NodeLoad] = {}
+    idle: dict[int, StrategyNodeLoad] = {}
 
     def loaded(position: int, node: NodeState) -> NodeState:
         tenants = accounts[position].tenants

@@ -7,11 +7,11 @@ from operator import attrgetter, floordiv
 from typing import NamedTuple
 
 from placer.counting.account import Account
-from placer.counting.boards import cuts_of, device_board
+from placer.counting.boards import linked_classes_of_node, mig_instance_positions
 from placer.counting.cores import core_counts
 from placer.counting.devices import shareable_devices
 from placer.counting.node_resources import in_units
-from placer.counting.pools import with_bound
+from placer.counting.pools import state_with_pool_bindings
 from placer.state.strategies import cell_strategy_of
 from placer_models.cluster import Machine, Node
 from placer_models.device import DeviceKey
@@ -20,8 +20,8 @@ from placer_models.links.board import counts_by_class
 from placer_models.pod import PodSpec
 from placer_models.problem.banks import ClassesBelow, DeviceBank
 from placer_models.problem.dimensions import MEMORY, SHARED_POOL, Dimension, cell_dimensions
-from placer_models.problem.node_state import Cell, CoreGranularity, NodeState
-from placer_models.problem.rooms import rooms_of
+from placer_models.problem.node_state import Cell, CoreDistinction, NodeState
+from placer_models.problem.rooms import room_sizes
 from placer_models.problem.switches import switches_of
 
 Banks = tuple[DeviceBank, ...]
@@ -69,7 +69,7 @@ class StateEncoding(NamedTuple):
     core_tiers: tuple[Tier, ...]
     numa_strategy: bool
     shared: tuple[tuple[str, bool], ...]
-    granularity: CoreGranularity
+    granularity: CoreDistinction
     bound: bool
     by_minor: bool = False
 
@@ -94,7 +94,7 @@ NOT_OF_KINDS = ("machine", "offered", "opened")
 """What a kind says in another way than its nodes, or not at all."""
 
 
-class KindWords(NamedTuple):
+class RelevantNodeValues(NamedTuple):
     """What pods look at of all that differs from node to node, though its machine does not.
 
     Attributes:
@@ -111,10 +111,10 @@ class KindWords(NamedTuple):
     domains: tuple[tuple[str, str], ...]
 
 
-_NO_WORDS = KindWords("", (), (), ())
+_NO_WORDS = RelevantNodeValues("", (), (), ())
 
 
-def node_words_of_kind(node: Node, relevant: RelevantNodeFacts) -> KindWords:
+def node_facts_kept_in_kind(node: Node, relevant: RelevantNodeFacts) -> RelevantNodeValues:
     """Return those words of the node that its kind has as well.
 
     Args:
@@ -129,7 +129,7 @@ def node_words_of_kind(node: Node, relevant: RelevantNodeFacts) -> KindWords:
     name = node.name if node.name in relevant.names else ""
     if not (name or labels or extended or domains):
         return _NO_WORDS
-    return KindWords(
+    return RelevantNodeValues(
         name,
         tuple([label for label in node.labels if label[0] in labels]) if labels else (),
         tuple([i for i in node.extended if i[0] in extended]) if extended else (),
@@ -137,7 +137,7 @@ def node_words_of_kind(node: Node, relevant: RelevantNodeFacts) -> KindWords:
     )
 
 
-def kind_of(node: Node, machine: Machine, words: KindWords) -> Node:
+def kind_of(node: Node, machine: Machine, words: RelevantNodeValues) -> Node:
     """Return the node's kind: nodes of one kind are equal when empty.
 
     Whether the node is offered is not part of it: its state says that.
@@ -145,7 +145,7 @@ def kind_of(node: Node, machine: Machine, words: KindWords) -> Node:
     Args:
         node: The node.
         machine: Its machine, as `without_names` returns it.
-        words: As `node_words_of_kind` returns them.
+        words: As `node_facts_kept_in_kind` returns them.
 
     """
     return replace(node, machine=machine, offered=False, opened=False, **words._asdict())
@@ -208,25 +208,25 @@ def _banks_of(node: Node) -> Banks:
     cell_of = {numa.id: index for index, numa in enumerate(node.machine.topology.numa_nodes)}
     banks = []
     for device_type in sorted({d.type for d in node.devices}):
-        board = device_board(node, device_type)
+        board = linked_classes_of_node(node, device_type)
         banks.append(
             DeviceBank(
                 type=device_type,
                 board=board,
                 free=board.sizes,
                 cells=tuple(None if n is None else cell_of[n] for n in board.numa_nodes),
-                cuts=cuts_of(node, device_type, board),
+                cuts=mig_instance_positions(node, device_type, board),
             )
         )
     return tuple(banks)
 
 
-def facts_of(kind: Node) -> KindFacts:
+def kind_facts(kind: Node) -> KindFacts:
     """Return what the nodes of a kind have in common."""
     cpu_milli = kind.milli_per_cpu * len(kind.machine.topology.online - kind.reserved_cpus)
     memory_bytes = sum(kind.memory_bytes_in().values())
     banks = _banks_of(kind)
-    return KindFacts(banks, rooms_of(cpu_milli, memory_bytes), switches_of(banks), {})
+    return KindFacts(banks, room_sizes(cpu_milli, memory_bytes), switches_of(banks), {})
 
 
 def node_state(
@@ -242,9 +242,9 @@ def node_state(
     Args:
         node: The node.
         kind: The number of its kind in the Problem.
-        facts: As `facts_of` returns them for its kind.
+        facts: As `kind_facts` returns them for its kind.
         account: What the running pods leave.
-        encoding: How it is written, plainly; `state_in_encoding` turns that into another one.
+        encoding: How it is written, plainly; `reencoded_state` turns that into another one.
         before: Account and state of the same node before, in the same encoding.
 
     """
@@ -279,7 +279,7 @@ def node_state(
         if encoding.numa_strategy
         else None,
     )
-    return with_bound(state, node, account.pools) if encoding.bound else state
+    return state_with_pool_bindings(state, node, account.pools) if encoding.bound else state
 
 
 def cells_of(node: Node, account: Account, dimensions: Sequence[Dimension]) -> tuple[Cell, ...]:
@@ -296,7 +296,7 @@ def cells_of(node: Node, account: Account, dimensions: Sequence[Dimension]) -> t
     return tuple(cells)
 
 
-def state_in_encoding(
+def reencoded_state(
     encoding: StateEncoding, state: NodeState, account: Account, known: dict[int, Banks]
 ) -> NodeState:
     """Return a plainly encoded state in another encoding.

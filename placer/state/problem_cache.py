@@ -18,21 +18,21 @@ from placer.counting.account import Account
 from placer.state.node_states import (
     NOT_OF_KINDS,
     Banks,
-    KindWords,
     RelevantNodeFacts,
+    RelevantNodeValues,
     StateEncoding,
-    facts_of,
+    kind_facts,
     kind_of,
+    node_facts_kept_in_kind,
     node_state,
-    node_words_of_kind,
-    state_in_encoding,
+    reencoded_state,
     without_names,
 )
 from placer.state.out_of_time import Stop, raise_if_out_of_time
 from placer.state.running_sides import RunningPodIndex
-from placer.state.sums import FleetLimits, joined_sums, sums_of
+from placer.state.sums import FleetLimits, merge_fleet_account_summaries, summarise_accounts
 from placer_models.cluster import Machine, Node
-from placer_models.incremental import ChunkedReduce, PersistentTuple, changed_indices
+from placer_models.incremental import IncrementalAggregate, PersistentTuple, changed_indices
 from placer_models.problem.node_state import NodeState
 from placer_models.recent import RecentlyUsed
 
@@ -52,7 +52,9 @@ MOST_OLD_MACHINES = 100
 """The most machines that are kept beyond one for each node."""
 
 _FACTS = attrgetter(
-    *sorted({field.name for field in fields(Node)} - set(KindWords._fields) - set(NOT_OF_KINDS))
+    *sorted(
+        {field.name for field in fields(Node)} - set(RelevantNodeValues._fields) - set(NOT_OF_KINDS)
+    )
 )
 """All that tells kinds of one machine apart beside their words."""
 
@@ -148,7 +150,7 @@ class ProblemCache:
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self._sums = ChunkedReduce(sums_of, joined_sums)
+        self._sums = IncrementalAggregate(summarise_accounts, merge_fleet_account_summaries)
         self._running = RunningPodIndex()
         self._looks = RecentlyUsed[RelevantNodeFacts, _KindCache](MOST_LOOKS)
         self._said = RecentlyUsed[StateEncoding, _StateCache](MOST_LOOKS)
@@ -216,7 +218,7 @@ class ProblemCache:
         """Return the kind that differs from this one only in having no homes."""
         if not kind.homes:
             return kind
-        words = KindWords(kind.name, kind.labels, kind.extended, kind.domains)
+        words = RelevantNodeValues(kind.name, kind.labels, kind.extended, kind.domains)
         without = replace(kind, homes=())
         return self._same_kinds.setdefault((id(kind.machine), words, _FACTS(without)), without)
 
@@ -252,14 +254,14 @@ class ProblemCache:
 
         def count(position: int, before: _Row | None) -> NodeState:
             kind = kinds[kind_numbers[position]]
-            facts = self.memo(facts_of, (kind,), partial(facts_of, kind))
+            facts = self.memo(kind_facts, (kind,), partial(kind_facts, kind))
             known = before and (before.account, before.state)
             node, number, account = nodes[position], kind_numbers[position], accounts[position]
             return node_state(node, number, facts, account, plain, known)
 
         def view(position: int, _: _Row | None) -> NodeState:
             state, account = counted.states[position], accounts[position]
-            return state_in_encoding(encoding, state, account, banks)
+            return reencoded_state(encoding, state, account, banks)
 
         banks: dict[int, Banks] = {}
         counted.update(nodes, accounts, kind_numbers, count, stop)
@@ -342,7 +344,7 @@ class ProblemCache:
                 objects: these are compared faster than what they say.
 
         """
-        machine, words, facts = node.machine, node_words_of_kind(node, relevant), _FACTS(node)
+        machine, words, facts = node.machine, node_facts_kept_in_kind(node, relevant), _FACTS(node)
         look = id(machine), words, *map(id, facts)
         kind = alike.get(look)
         if kind is not None:

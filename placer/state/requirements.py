@@ -5,12 +5,12 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from placer.counting.memory import cell_amount_asked
-from placer.counting.node_resources import wanted_by
-from placer.state.alignment import by_container, containers_fit
+from placer.counting.memory import amount_asked_in_dimension
+from placer.counting.node_resources import resources_of_pod
+from placer.state.alignment import aligns_by_container, fits_per_container
 from placer.state.device_counts import share_needs
 from placer.state.fits import best_pair_minimum_of, fit_of
-from placer.state.network import has_levels, required_levels
+from placer.state.network import has_domain_at_each_level, required_levels
 from placer.state.node_states import RelevantNodeFacts
 from placer.state.out_of_time import Stop, raise_if_out_of_time
 from placer.state.problem_cache import ProblemCache
@@ -65,7 +65,7 @@ class EncodedRequirements(NamedTuple):
     on_kinds: Mapping[int, tuple[int, ...]]
 
 
-def requirements_of(
+def pod_requirements_of(
     instance: Instance, *, affine: bool
 ) -> tuple[tuple[PodRequirements, ...], tuple[int, ...]]:
     """Return what the pods ask for, each once, and the index of each pod's requirements.
@@ -101,7 +101,7 @@ def _on_kinds(
     return found
 
 
-def fits_by_kind(
+def fits_with_variants(
     fits: tuple[tuple[Fit | None, ...], ...], on_kinds: Mapping[int, tuple[int, ...]]
 ) -> tuple[tuple[Fit | None, ...], ...]:
     """Return the fits; one with variants has those of the one that counts on each kind."""
@@ -194,7 +194,7 @@ def encoded_requirements(
     several = {i: those for i, those in on_kinds.items() if those}
     least = {i: _least_of([shapes[one] for one in set(those)]) for i, those in several.items()}
     shapes = tuple(least.get(i, shape) for i, shape in enumerate(shapes))
-    return EncodedRequirements(shapes, fits_by_kind(fits, on_kinds), shared, types, on_kinds)
+    return EncodedRequirements(shapes, fits_with_variants(fits, on_kinds), shared, types, on_kinds)
 
 
 def without_relations(spec: PodSpec) -> PodSpec:
@@ -219,16 +219,16 @@ def _fits(
     fits: list[Fit | None] = []
     bare_kinds = cache.memo("without homes", kinds, lambda: tuple(map(cache.without_homes, kinds)))
     for whole, bare in zip(kinds, bare_kinds, strict=True):
-        if not has_levels(whole, levels):
+        if not has_domain_at_each_level(whole, levels):
             fits.append(None)
             continue
         # Homes split device classes. Only devices side by side and containers look at these.
-        each = by_container(spec, whole)
+        each = aligns_by_container(spec, whole)
         kind = whole if spec.joint or each else bare
         found = cache.memo((fit_of, spec), (kind,), partial(fit_of, spec, kind))
         fit = None if isinstance(found, Blocker) else found
         if fit is not None and each:
-            containers = containers_fit(spec, kind, of_cells)
+            containers = fits_per_container(spec, kind, of_cells)
             fit = None if containers is None else replace(fit, containers=containers)
         fits.append(fit)
     return tuple(fits)
@@ -248,9 +248,9 @@ def _shape(spec: PodSpec, nodes: Sequence[Node], dimensions: Sequence[Dimension]
     best_effort, exclusive = qos is QosClass.BE, qos is QosClass.LSE
     owned_cpus = requests.cpu_milli // 1000 if qos.owns_cpus else 0
     milli = 1000 * owned_cpus if qos.owns_cpus else requests.cpu_milli
-    wanted = wanted_by(spec)
+    wanted = resources_of_pod(spec)
     amounts = (
-        *(cell_amount_asked(requests, each) for each in of_cells),
+        *(amount_asked_in_dimension(requests, each) for each in of_cells),
         *(wanted.get(d[:2], 0) // d.unit for d in dimensions[len(of_cells) : SHARED_POOL]),
         0 if best_effort else milli,
         milli if best_effort or exclusive else 0,

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from placer.counting.account import Account, Side
-from placer.state.label_index import LabelIndex, traits_of
+from placer.state.label_index import LabelIndex, affinity_traits_of
 from placer_models.affinity import AffinityTerm
 from placer_models.incremental import PersistentTuple, changed_indices
-from placer_models.relations import DomainLimit, goes_on_asking
+from placer_models.relations import DomainLimit, asks_something_of_newcomers
 
 
 class RunningPodIndex:
@@ -61,8 +61,8 @@ class RunningPodIndex:
             nodes = self._on_nodes.get(side)
             if nodes is None:
                 nodes = self._on_nodes[side] = {}
-                self._index.add(side, traits_of(*side))
-                if goes_on_asking(side[0]):
+                self._index.add(side, affinity_traits_of(*side))
+                if asks_something_of_newcomers(side[0]):
                     self._affine[side] = None
             nodes[node] = count
 

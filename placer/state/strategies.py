@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from placer_models.alignment import cells_for_one
+from placer_models.alignment import fewest_cells_holding
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.effective import effective_bind
 from placer_models.pod import PodSpec
 from placer_models.policy import BindPolicy, NodeBindPolicy, NumaStrategy
 from placer_models.problem.node_state import Cell
-from placer_models.problem.numa_strategy import CellStrategy, partial_core_cpus
+from placer_models.problem.numa_strategy import CellStrategy, cpus_beside_whole_cores
 
 
 def cell_strategy_of(node: Node, free_cpus: CpuSet, cells: Sequence[Cell]) -> CellStrategy | None:
@@ -33,10 +33,10 @@ def fewest_cpu_cells(spec: PodSpec, node: Node) -> int | None:
     room = _allocatable(node)
     if node.effective_strategy is None or len(room) < 2 or not want:
         return None
-    return cells_for_one(list(room.values()), want)
+    return fewest_cells_holding(list(room.values()), want)
 
 
-def cpus_apart(spec: PodSpec, node: Node) -> int:
+def max_cpu_skew(spec: PodSpec, node: Node) -> int:
     """Return by how many CPUs the pod's shares of NUMA nodes may differ and still be even.
 
     That is one, or a core where the pod or the node wants whole cores.
@@ -46,7 +46,7 @@ def cpus_apart(spec: PodSpec, node: Node) -> int:
     return _widest_core(node) if whole else 1
 
 
-def broken_by_even_shares(spec: PodSpec, node: Node) -> int:
+def partial_core_cpus_if_even(spec: PodSpec, node: Node) -> int:
     """Return how many CPUs the pod has beside whole cores where its NUMA nodes have even shares.
 
     It is 0 where the node wants no such shares, or the pod needs one NUMA node only.
@@ -55,7 +55,7 @@ def broken_by_even_shares(spec: PodSpec, node: Node) -> int:
         return 0
     parts = fewest_cpu_cells(spec, node) or 0
     want = spec.requests.cpu_milli // 1000
-    return partial_core_cpus(want, parts, _widest_core(node)) if parts > 1 else 0
+    return cpus_beside_whole_cores(want, parts, _widest_core(node)) if parts > 1 else 0
 
 
 def _widest_core(node: Node) -> int:

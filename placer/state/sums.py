@@ -5,7 +5,7 @@ from math import gcd
 from operator import attrgetter
 
 from placer.counting.account import Account
-from placer.counting.node_resources import NO_LIMIT, NODE_RESOURCES, ResourceKey, wanted_by
+from placer.counting.node_resources import NO_LIMIT, NODE_RESOURCES, ResourceKey, resources_of_pod
 from placer_models.pod import PodSpec
 from placer_models.problem.dimensions import Dimension
 from placer_models.records import record
@@ -48,7 +48,7 @@ _BOUND = attrgetter("pools.bound")
 _MEMORY_UNIT = attrgetter("memory.unit")
 
 
-def sums_of(accounts: Sequence[Account]) -> FleetLimits:
+def summarise_accounts(accounts: Sequence[Account]) -> FleetLimits:
     """Return the sums of some nodes."""
     resources = list(filter(None, map(_RESOURCES, accounts)))
     none = [0] * (len(resources) < len(accounts))
@@ -66,7 +66,7 @@ def sums_of(accounts: Sequence[Account]) -> FleetLimits:
     )
 
 
-def joined_sums(parts: Iterable[FleetLimits]) -> FleetLimits:
+def merge_fleet_account_summaries(parts: Iterable[FleetLimits]) -> FleetLimits:
     """Return the sums of all nodes, given the sums of parts of them."""
     known = tuple(parts)
     keys = {key for part in known for key in part.resources}
@@ -85,7 +85,7 @@ def joined_sums(parts: Iterable[FleetLimits]) -> FleetLimits:
     )
 
 
-def resources_of(
+def resource_dimensions(
     specs: Iterable[PodSpec], left: FleetLimits, *, absolute: bool
 ) -> tuple[Dimension, ...]:
     """Return the resources that pods take, ascending; limits that no node has are left out.
@@ -94,7 +94,7 @@ def resources_of(
     """
     units: dict[ResourceKey, int] = {}
     for spec in specs:
-        for key, want in wanted_by(spec).items():
+        for key, want in resources_of_pod(spec).items():
             if key in left.resources or NODE_RESOURCES[key[0]].unnamed < NO_LIMIT:
                 units[key] = gcd(units.get(key, 0), want)
     return tuple(

@@ -20,12 +20,12 @@ def never() -> bool:
 _HALTED: ContextVar[Callable[[], bool]] = ContextVar("halted", default=never)
 
 
-def halted() -> Callable[[], bool]:
+def current_stop() -> Callable[[], bool]:
     """Return what a task asks now and then: whether to end with what it has."""
     return _HALTED.get()
 
 
-def let_tasks_ask(stop: Callable[[], bool]) -> None:
+def set_stop_for_tasks(stop: Callable[[], bool]) -> None:
     """Let tasks that run in this context ask ``stop``."""
     _HALTED.set(stop)
 
@@ -38,7 +38,7 @@ class HaltFlag(Protocol):
 
 def begin_worker(flag: HaltFlag) -> None:
     """Begin a process that works for another: it hears of a halt, and ends with the other."""
-    let_tasks_ask(lambda: flag.value != 0)
+    set_stop_for_tasks(lambda: flag.value != 0)
     parent = parent_process()
     if parent is not None:
         Thread(target=_end_with, args=(parent.join,), daemon=True).start()

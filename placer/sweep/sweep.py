@@ -7,8 +7,8 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
-from placer.sweep.halting import NotDoneError, halted
-from placer.sweep.workers import InProcessWorker, SweepWorkers, WorkerLoss, WorkersError
+from placer.sweep.halting import NotDoneError, current_stop
+from placer.sweep.workers import InProcessWorker, SweepWorkerLoss, SweepWorkers, SweepWorkersError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -36,7 +36,7 @@ class Swept(Generic[T, R]):
     lost: bool
 
 
-def sweep(
+def run_tasks(
     work: Callable[[T], R],
     tasks: Sequence[T],
     workers: SweepWorkers,
@@ -57,7 +57,7 @@ def sweep(
         on_done: Told how many are done, after each.
 
     Raises:
-        WorkersError: The workers cannot be had, or cannot do the work.
+        SweepWorkersError: The workers cannot be had, or cannot do the work.
 
     """
     run = _Run(work, tasks, workers, stop)
@@ -77,13 +77,13 @@ def each_result(
     """Yield the index and the result of each task of a sweep as it is done, in any order.
 
     Args:
-        work: As in `sweep`.
+        work: As in `run_tasks`.
         tasks: The tasks.
         workers: Where they run; None: one after the other in this process.
         stop: Asked now and then whether the rest is left out.
 
     Raises:
-        WorkersError: The workers cannot be had, or cannot do the work.
+        SweepWorkersError: The workers cannot be had, or cannot do the work.
 
     """
     return _Run(work, tasks, workers or InProcessWorker(), stop).all()
@@ -148,7 +148,7 @@ class _Run(Generic[T, R]):
             executor = self.workers.open(self.stop)
             if self.workers.remote:
                 self.ahead = _AHEAD * self.workers.slots
-        except WorkersError:
+        except SweepWorkersError:
             if not self.results:
                 raise
             self.given_up = True
@@ -189,7 +189,7 @@ class _Run(Generic[T, R]):
             heapq.heappush(self.waiting, (losses, number))
             return False
         except ModuleNotFoundError as error:
-            raise WorkersError(
+            raise SweepWorkersError(
                 f"the workers cannot do the work: {error}; install there what is installed here"
             ) from None
         # A future that was cancelled says so in its own way.
@@ -198,7 +198,7 @@ class _Run(Generic[T, R]):
             if loss is None:
                 raise
             self._lost(losses, number)
-            return loss is WorkerLoss.OF_ALL
+            return loss is SweepWorkerLoss.OF_ALL
         self.fresh.append(number)
         return False
 
@@ -220,7 +220,7 @@ class _Run(Generic[T, R]):
 
 def _unpack_and_do(packed: bytes) -> object:
     """Do a task that was sent as bytes, into which no executor looks."""
-    if halted()():
+    if current_stop()():
         raise NotDoneError
     work, task = pickle.loads(packed)
     return work(task)

@@ -11,7 +11,7 @@ from enum import Enum, auto
 from multiprocessing import get_context
 from typing import Any, Protocol
 
-from placer.sweep.halting import begin_worker, let_tasks_ask, never
+from placer.sweep.halting import begin_worker, never, set_stop_for_tasks
 
 DASK = "dask:"
 _EXTRA = "pip install 'placer[dask]'"
@@ -19,11 +19,11 @@ _ANSWER_S = 10
 _ADDRESS = re.compile(re.escape(DASK) + r"[a-z]+://[^/\s]+:[0-9]{1,5}")
 
 
-class WorkersError(Exception):
+class SweepWorkersError(Exception):
     """There are no such workers, or they cannot do the work. ``str()`` is the whole message."""
 
 
-class WorkerLoss(Enum):
+class SweepWorkerLoss(Enum):
     """What is gone when a task ends with an error that is not its own."""
 
     OF_WORKER = auto()
@@ -48,7 +48,7 @@ class SweepWorkers(Protocol):
         """How many tasks run at a time.
 
         Raises:
-            WorkersError: There are no such workers.
+            SweepWorkersError: There are no such workers.
 
         """
 
@@ -59,11 +59,11 @@ class SweepWorkers(Protocol):
             stop: Asked by tasks of this process now and then whether to end with what they have.
 
         Raises:
-            WorkersError: There is none to be had.
+            SweepWorkersError: There is none to be had.
 
         """
 
-    def loss_of(self, error: BaseException) -> WorkerLoss | None:
+    def loss_of(self, error: BaseException) -> SweepWorkerLoss | None:
         """Return what an error says to be gone; None: it is the task's own error."""
 
     def halt(self) -> bool:
@@ -93,10 +93,10 @@ class InProcessWorker:
 
     def open(self, stop: Callable[[], bool]) -> Executor:
         """Return an executor whose tasks may ask ``stop``."""
-        let_tasks_ask(stop)
+        set_stop_for_tasks(stop)
         return _HereExecutor()
 
-    def loss_of(self, error: BaseException) -> WorkerLoss | None:
+    def loss_of(self, error: BaseException) -> SweepWorkerLoss | None:
         """Return None: who is gone here is gone with the sweep."""
         return None
 
@@ -106,7 +106,7 @@ class InProcessWorker:
 
     def close(self) -> None:
         """Let tasks ask nobody any more."""
-        let_tasks_ask(never)
+        set_stop_for_tasks(never)
 
 
 class LocalProcessWorkers:
@@ -136,9 +136,9 @@ class LocalProcessWorkers:
         )
         return self._pool
 
-    def loss_of(self, error: BaseException) -> WorkerLoss | None:
+    def loss_of(self, error: BaseException) -> SweepWorkerLoss | None:
         """Return whether a process of the pool has died, which breaks all of the pool."""
-        return WorkerLoss.OF_ALL if isinstance(error, BrokenExecutor) else None
+        return SweepWorkerLoss.OF_ALL if isinstance(error, BrokenExecutor) else None
 
     def halt(self) -> bool:
         """Let tasks that ask know."""
@@ -175,14 +175,14 @@ class DaskWorkers:
         """Remember the scheduler's address, such as ``tcp://10.0.0.7:8786``.
 
         Raises:
-            WorkersError: The package that speaks to Dask is not installed.
+            SweepWorkersError: The package that speaks to Dask is not installed.
 
         """
         try:
             from distributed import Client, KilledWorker
             from distributed.comm.core import CommClosedError
         except ModuleNotFoundError:
-            raise WorkersError(
+            raise SweepWorkersError(
                 f"{DASK}{address} needs a package that is not installed: {_EXTRA}"
             ) from None
         self._address = address
@@ -211,24 +211,24 @@ class DaskWorkers:
         try:
             self._client = self._client_of(self._address, timeout=_ANSWER_S, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise WorkersError(
+            raise SweepWorkersError(
                 f"no Dask scheduler answers at {self._address} ({error}); start one with "
                 "'dask scheduler', and workers with 'dask worker'"
             ) from None
         try:
             self._client.wait_for_workers(1, _ANSWER_S)
         except TimeoutError:
-            raise WorkersError(
+            raise SweepWorkersError(
                 f"the Dask scheduler at {self._address} has no worker; start one with "
                 f"'dask worker {self._address}'"
             ) from None
         return self._client
 
-    def loss_of(self, error: BaseException) -> WorkerLoss | None:
+    def loss_of(self, error: BaseException) -> SweepWorkerLoss | None:
         """Return whether the task's workers died again and again, or nobody answers."""
         if isinstance(error, self._killed):
-            return WorkerLoss.OF_WORKER
-        return WorkerLoss.OF_ALL if isinstance(error, self._gone) else None
+            return SweepWorkerLoss.OF_WORKER
+        return SweepWorkerLoss.OF_ALL if isinstance(error, self._gone) else None
 
     def halt(self) -> bool:
         """Return False: tasks elsewhere are given up."""
@@ -241,7 +241,7 @@ class DaskWorkers:
             self._client = None
 
 
-def workers_of(processes: int | None, address: str | None) -> SweepWorkers:
+def make_sweep_workers(processes: int | None, address: str | None) -> SweepWorkers:
     """Return the workers that somebody asked for.
 
     Args:
@@ -249,14 +249,14 @@ def workers_of(processes: int | None, address: str | None) -> SweepWorkers:
         address: Where others are, as ``dask:tcp://HOST:PORT``.
 
     Raises:
-        WorkersError: Nobody has such an address, or both were asked for.
+        SweepWorkersError: Nobody has such an address, or both were asked for.
 
     """
     if address is None:
         return InProcessWorker() if processes in (None, 1) else LocalProcessWorkers(processes or 1)
     if processes is not None:
-        raise WorkersError(f"got {processes} processes and {address}; name one of them")
+        raise SweepWorkersError(f"got {processes} processes and {address}; name one of them")
     # A client of Dask that never began to connect complains as it is let go, so it is not made.
     if not _ADDRESS.fullmatch(address):
-        raise WorkersError(f"got '{address}'; expected {DASK}tcp://HOST:PORT")
+        raise SweepWorkersError(f"got '{address}'; expected {DASK}tcp://HOST:PORT")
     return DaskWorkers(address.removeprefix(DASK))

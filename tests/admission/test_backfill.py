@@ -8,7 +8,7 @@ import pytest
 from admission.admission_worlds import GREEDY, MINUTE, desk_of, names, nodes, pod, work
 from placer.admission import Admission, Workload
 from placer.admission.workload import batch_of
-from placer.queue.snapshot import take
+from placer.queue.snapshot import take_snapshot
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Decision, lone_gang
 from placer.scheduling.errors import BadPodError
@@ -212,7 +212,7 @@ def test_a_cluster_that_changes_meanwhile_leaves_the_queue_as_it_was(
     """
     desk = two_nodes_one_busy()
     desk.submit("a", work("short", minutes=2), now_us=0)
-    before = take(desk.queue)
+    before = take_snapshot(desk.queue)
     place = Scheduler.place
 
     def taken_by_another(self: Scheduler, *args: object, **options: object) -> Decision:
@@ -225,8 +225,8 @@ def test_a_cluster_that_changes_meanwhile_leaves_the_queue_as_it_was(
         round_ = desk.step(0, 20, EXACT)
 
     assert (round_.admitted, desk.running) == ((), ("busy",))
-    assert take(desk.queue).flows == before.flows
-    assert take(desk.queue).reserved == before.reserved
+    assert take_snapshot(desk.queue).flows == before.flows
+    assert take_snapshot(desk.queue).reserved == before.reserved
     desk.scheduler.release([("default", "other-0")])
     assert names(desk.step(0, 20, GREEDY)) == ["short"]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from alignment.hints import Hint, ProviderHints
-from placer_models.alignment import cells_for_one
+from placer_models.alignment import fewest_cells_holding
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
@@ -43,7 +43,7 @@ def providers_of(has: Zones, free: Zones, need: Amounts) -> list[ProviderHints |
 
 
 def _hints(has: Zones, free: Zones, name: str, amount: int) -> list[Hint]:
-    fewest = cells_for_one([zone.get(name, 0) for zone in has], amount)
+    fewest = fewest_cells_holding([zone.get(name, 0) for zone in has], amount)
     return [
         Hint(frozenset(mask), preferred=size == fewest)
         for size in range(1, len(free) + 1)

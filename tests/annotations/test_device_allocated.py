@@ -11,7 +11,7 @@ from annotations.documents import text_of
 from placer_models.annotations.device_allocated import (
     DeviceAllocation,
     allocations_of,
-    grants_of,
+    grants_of_allocations,
     read_device_allocated,
     write_device_allocated,
 )
@@ -104,7 +104,7 @@ def test_a_placement_comes_back_from_its_annotation() -> None:
 
     text = write_device_allocated(allocations_of(placed(*grants), NODE))
 
-    assert grants_of(read_device_allocated(text)) == grants
+    assert grants_of_allocations(read_device_allocated(text)) == grants
 
 
 def test_a_device_of_any_type_is_counted_under_its_name() -> None:
@@ -117,7 +117,7 @@ def test_a_device_of_any_type_is_counted_under_its_name() -> None:
     text = write_device_allocated(allocations_of(placed(DeviceGrant(kind, 0)), node))
 
     assert json.loads(text)[kind][0]["resources"] == {kind: "1"}
-    assert [grant.type for grant in grants_of(read_device_allocated(text))] == [kind]
+    assert [grant.type for grant in grants_of_allocations(read_device_allocated(text))] == [kind]
 
 
 def test_resources_stand_in_the_order_of_their_names() -> None:
@@ -177,7 +177,7 @@ def test_a_device_of_which_no_resources_are_named_is_held_whole(resources: objec
     assert isinstance(resources, dict)
     text = text_of({"gpu": [{"minor": 0, **resources}]})
 
-    assert grants_of(read_device_allocated(text)) == (DeviceGrant("gpu", 0),)
+    assert grants_of_allocations(read_device_allocated(text)) == (DeviceGrant("gpu", 0),)
 
 
 def test_nics_without_minors_are_told_apart_by_their_ids() -> None:
@@ -198,7 +198,7 @@ def test_a_share_of_a_device_is_a_grant() -> None:
     written = allocations_of(placed(DeviceGrant("gpu", 2, share=share)), NODE)
 
     assert written[0].share == DeviceShare(50, total // 2, 50)
-    assert grants_of(written)[0].share == written[0].share
+    assert grants_of_allocations(written)[0].share == written[0].share
 
 
 def test_a_share_of_what_nobody_counts_is_no_grant() -> None:
@@ -212,7 +212,7 @@ def test_a_share_of_what_nobody_counts_is_no_grant() -> None:
     with pytest.raises(
         ValueError, match=r"of gpu 2 is held huawei\.com/npu-core; its machine says"
     ):
-        grants_of([held])
+        grants_of_allocations([held])
 
 
 @pytest.mark.parametrize(
@@ -298,4 +298,6 @@ def test_virtual_functions_of_shares_are_written_and_read_back() -> None:
     allocations = allocations_of(placed(*grants), node)
 
     assert allocations[0].virtual_functions == (VirtualFunction(2, "0000:1f:00.2"),)
-    assert grants_of(read_device_allocated(write_device_allocated(allocations))) == grants
+    assert (
+        grants_of_allocations(read_device_allocated(write_device_allocated(allocations))) == grants
+    )

@@ -4,14 +4,14 @@ import pytest
 
 from annotations.documents import GOOD, text_of
 from placer_models.annotations.device_hint import (
+    AllocateHintStrategy,
     DeviceExclusivePolicy,
     DeviceHint,
+    DeviceTopologyScope,
     HintOperator,
-    HintStrategy,
     Requirement,
-    TopologyScope,
     device_strategies_of,
-    hint_admits,
+    hint_selects_device,
     read_device_hints,
     with_hint_applied,
 )
@@ -19,7 +19,7 @@ from placer_models.annotations.json_parts import AnnotationError
 from placer_models.annotations.names import DEVICE_ALLOCATE_HINT
 from placer_models.device_request import DeviceRequestError, devices_asked
 from placer_models.device_share import DeviceShare
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.pod import DeviceRequest
 
 NICS = [{"type": "slow"}, {"type": "fast"}, {"type": "fast", "port": "1"}]
@@ -35,11 +35,11 @@ def test_every_field_has_its_word() -> None:
     Selectors, strategy, exclusivity and scope, by device type.
     """
     assert read_device_hints(text_of(GOOD[DEVICE_ALLOCATE_HINT])) == {
-        "gpu": DeviceHint(scope=TopologyScope.NUMA_NODE),
+        "gpu": DeviceHint(scope=DeviceTopologyScope.NUMA_NODE),
         "rdma": DeviceHint(
             selector=(Requirement("type", HintOperator.IN, ("fakeW",)),),
             vf_selector=(Requirement("type", HintOperator.IN, ("general",)),),
-            strategy=HintStrategy.REQUESTS_AS_COUNT,
+            strategy=AllocateHintStrategy.REQUESTS_AS_COUNT,
             exclusive=DeviceExclusivePolicy.DEVICE_LEVEL,
         ),
     }
@@ -58,33 +58,35 @@ def test_a_selector_matches_as_in_kubernetes(requirement: Requirement, matched: 
     """
     A label that is missing is in no set; an empty selector matches all.
     """
-    assert [i for i, labels in enumerate(NICS) if hint_admits((requirement,), labels)] == matched
-    assert all(hint_admits((), labels) for labels in NICS)
+    assert [
+        i for i, labels in enumerate(NICS) if hint_selects_device((requirement,), labels)
+    ] == matched
+    assert all(hint_selects_device((), labels) for labels in NICS)
 
 
 @pytest.mark.parametrize(
     ("asked", "hint", "demand"),
     [
         (50, DeviceHint(), nics(1, 50)),
-        (50, DeviceHint(strategy=HintStrategy.APPLY_FOR_ALL), nics(3, 50)),
+        (50, DeviceHint(strategy=AllocateHintStrategy.APPLY_FOR_ALL), nics(3, 50)),
         (
             1,
             DeviceHint(
                 selector=(Requirement("type", HintOperator.IN, ("fast",)),),
-                strategy=HintStrategy.APPLY_FOR_ALL,
+                strategy=AllocateHintStrategy.APPLY_FOR_ALL,
             ),
             nics(2, 1),
         ),
-        (4, DeviceHint(strategy=HintStrategy.REQUESTS_AS_COUNT), nics(4, 1)),
+        (4, DeviceHint(strategy=AllocateHintStrategy.REQUESTS_AS_COUNT), nics(4, 1)),
         (
             4,
             DeviceHint(
-                strategy=HintStrategy.REQUESTS_AS_COUNT,
+                strategy=AllocateHintStrategy.REQUESTS_AS_COUNT,
                 exclusive=DeviceExclusivePolicy.DEVICE_LEVEL,
             ),
             nics(4, 100),
         ),
-        (200, DeviceHint(strategy=HintStrategy.REQUESTS_AS_COUNT), nics(2, 100)),
+        (200, DeviceHint(strategy=AllocateHintStrategy.REQUESTS_AS_COUNT), nics(2, 100)),
     ],
 )
 def test_a_strategy_says_on_how_many_devices_a_request_falls(
@@ -104,7 +106,7 @@ def test_a_strategy_is_for_devices_in_percent(asked: str) -> None:
     GPUs and devices that are counted stay as they are asked for.
     """
     (demand,) = devices_asked({asked: 1})
-    hint = DeviceHint(strategy=HintStrategy.REQUESTS_AS_COUNT)
+    hint = DeviceHint(strategy=AllocateHintStrategy.REQUESTS_AS_COUNT)
 
     assert with_hint_applied(demand, hint, NICS) == demand
 
@@ -114,13 +116,13 @@ def test_a_hint_is_a_strategy_of_the_pod() -> None:
     All of a node, or beside GPUs one for each switch; a count, or several whole ones, is none.
     """
     fast = (Requirement("type", HintOperator.IN, ("fast",)),)
-    every = DeviceHint(strategy=HintStrategy.APPLY_FOR_ALL)
-    as_count = DeviceHint(strategy=HintStrategy.REQUESTS_AS_COUNT)
+    every = DeviceHint(strategy=AllocateHintStrategy.APPLY_FOR_ALL)
+    as_count = DeviceHint(strategy=AllocateHintStrategy.REQUESTS_AS_COUNT)
     gpus = DeviceRequest("gpu", 2, DeviceShare(percent=100))
-    beside = (DeviceStrategy.APPLY_FOR_EACH_GROUP, ["gpu", "rdma"])
+    beside = (DeviceRequestFanOut.APPLY_FOR_EACH_GROUP, ["gpu", "rdma"])
 
     assert device_strategies_of({"rdma": every}, [nics(1, 5)]) == (
-        ("rdma", DeviceStrategy.APPLY_FOR_ALL),
+        ("rdma", DeviceRequestFanOut.APPLY_FOR_ALL),
     )
     assert device_strategies_of({"rdma": every}, [nics(2, 100)]) == ()
     assert device_strategies_of({}, [gpus, nics(1, 5)], beside[1]) == (("rdma", beside[0]),)
@@ -134,7 +136,9 @@ def test_all_of_none_is_refused() -> None:
     """
     Where no device matches, all devices cannot be had.
     """
-    hint = DeviceHint((Requirement("gone", HintOperator.EXISTS),), None, HintStrategy.APPLY_FOR_ALL)
+    hint = DeviceHint(
+        (Requirement("gone", HintOperator.EXISTS),), None, AllocateHintStrategy.APPLY_FOR_ALL
+    )
 
     with pytest.raises(DeviceRequestError, match="none of the node's 3 devices of type rdma"):
         with_hint_applied(nics(1, 50), hint, NICS)

@@ -8,28 +8,28 @@ from placer_models.annotations.node_topology import (
     CpuManagerPolicy,
     PodCpuAlloc,
     ReportedCpu,
-    cpus_of,
     read_cpu_manager_policy,
     read_cpu_shared_pools,
     read_cpu_topology,
     read_pod_cpu_allocs,
     shared_pools_of,
+    topology_to_reported_cpus,
     write_cpu_manager_policy,
     write_cpu_shared_pools,
     write_cpu_topology,
     write_pod_cpu_allocs,
 )
 from placer_models.cpuset import parse_cpu_list
-from placer_models.machines.catalogue import load_machine, machine_names
+from placer_models.machines.catalogue import catalogue_machine_names, load_machine
 
 
-@pytest.mark.parametrize("name", machine_names())
+@pytest.mark.parametrize("name", catalogue_machine_names())
 def test_the_cpus_of_a_machine_are_written_and_read_back(name: str) -> None:
     """
     Every machine of the catalogue: online CPUs, each on a core, a package and a NUMA node.
     """
     topology = load_machine(name).topology
-    cpus = cpus_of(topology)
+    cpus = topology_to_reported_cpus(topology)
 
     assert read_cpu_topology(write_cpu_topology(cpus)) == cpus
     assert {cpu.id for cpu in cpus} == topology.online

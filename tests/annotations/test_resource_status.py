@@ -15,7 +15,7 @@ from placer_models.annotations.resource_status import (
     ResourceStatus,
     SharedPool,
     read_resource_status,
-    status_of,
+    resource_status_of_placement,
     write_resource_status,
 )
 from placer_models.cluster import Node
@@ -87,7 +87,7 @@ def test_a_pod_that_owns_cpus_says_which_and_where() -> None:
     """
     pod = replace(placed({30, 31, 32, 33}, ((1, 8 * GIB),)), hugepages=((1, 2**21, 3),))
 
-    text = write_resource_status(status_of(pod, asked(QosClass.LSR), NODE))
+    text = write_resource_status(resource_status_of_placement(pod, asked(QosClass.LSR), NODE))
 
     assert json.loads(text) == {
         "cpuset": "30-33",
@@ -107,7 +107,7 @@ def test_a_pod_that_floats_names_no_numa_node(qos: QosClass, policy: AlignmentPo
     pod = placed(set(range(64)), memory_bytes=((1, GIB),))
     node = replace(NODE, alignment=policy)
 
-    assert write_resource_status(status_of(pod, asked(qos), node)) == "{}"
+    assert write_resource_status(resource_status_of_placement(pod, asked(qos), node)) == "{}"
 
 
 @pytest.mark.parametrize("qos", [QosClass.LS, QosClass.BE])
@@ -120,7 +120,7 @@ def test_a_bound_pod_names_its_numa_nodes_twice(qos: QosClass) -> None:
     )
     node = replace(NODE, alignment=AlignmentPolicy.RESTRICTED)
 
-    text = write_resource_status(status_of(pod, asked(qos), node))
+    text = write_resource_status(resource_status_of_placement(pod, asked(qos), node))
 
     assert json.loads(text) == {
         "numaNodeResources": [
@@ -137,7 +137,9 @@ def test_a_pod_that_says_nothing_is_bound_by_its_cpuset() -> None:
     """
     node = replace(NODE, alignment=AlignmentPolicy.SINGLE_NUMA_NODE)
 
-    status = status_of(placed(set(range(32, 64))), asked(QosClass.LS, milli=3500), node)
+    status = resource_status_of_placement(
+        placed(set(range(32, 64))), asked(QosClass.LS, milli=3500), node
+    )
 
     assert status.numa == (NumaShare(1, cpu_milli=3500),)
     assert status.shared_pools == (SharedPool(1, 1),)
@@ -151,7 +153,7 @@ def test_a_constrained_pod_names_the_numa_nodes_of_its_pool_alone() -> None:
     spec = PodSpec((container,), constrained_burst=True)
     pod = placed(set(range(32)), memory_bytes=((1, GIB),))
 
-    assert json.loads(write_resource_status(status_of(pod, spec, NODE))) == {
+    assert json.loads(write_resource_status(resource_status_of_placement(pod, spec, NODE))) == {
         "numaNodeResources": [{"node": 0, "resources": {"cpu": "1500m"}}],
         "cpuSharedPools": [{"socket": 0, "node": 0}],
     }
@@ -164,7 +166,7 @@ def test_a_cpu_of_no_numa_node_stands_in_the_cpuset_only() -> None:
     node = Node("a", load_machine("r630-offline-cpus"))
     lost = next(cpu.id for cpu in node.machine.topology.cpus if cpu.numa_node is None)
 
-    status = status_of(placed({lost}), asked(QosClass.LSE), node)
+    status = resource_status_of_placement(placed({lost}), asked(QosClass.LSE), node)
 
     assert status == ResourceStatus(cpuset=frozenset({lost}))
 
@@ -181,7 +183,7 @@ def test_a_placement_of_another_node_is_refused(pod: PodPlacement, words: str) -
     The message names the pod, the CPUs and the node.
     """
     with pytest.raises(ValueError, match=words):
-        status_of(pod, asked(QosClass.LSE), NODE)
+        resource_status_of_placement(pod, asked(QosClass.LSE), NODE)
 
 
 def test_the_shared_pools_of_the_proposal_are_read() -> None:

@@ -9,7 +9,7 @@ from cli_samples import POOL, busy, place, pod, text_of
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.cluster import draw_cluster
 from placer_cli.draw.node import draw_node
-from placer_cli.draw.residents import UnknownNameError, residents_of
+from placer_cli.draw.residents import UnknownNameError, drawn_pods_by_node
 from placer_models.affinity import SYSTEM_NAMESPACE, AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance, RunningPod
 from placer_models.placement import Placement
@@ -19,7 +19,9 @@ from placer_models.topology_spread import SpreadConstraint
 
 
 def drawn(instance: Instance, placement: Placement, width: int = 80) -> str:
-    return text_of(draw_cluster(instance, residents_of(instance, placement), Canvas(width)), width)
+    return text_of(
+        draw_cluster(instance, drawn_pods_by_node(instance, placement), Canvas(width)), width
+    )
 
 
 def test_a_line_says_what_a_node_holds() -> None:
@@ -129,7 +131,7 @@ def test_nodes_that_are_offered_and_plain_amounts_are_told() -> None:
 
     lines = drawn(shown, placement, 130).splitlines()
     inside = text_of(
-        draw_node(shown.nodes[0], residents_of(shown, placement)["gpu-00"], Canvas(100)), 100
+        draw_node(shown.nodes[0], drawn_pods_by_node(shown, placement)["gpu-00"], Canvas(100)), 100
     )
 
     assert any("gpu-00" in line and "rdma 2/12, licence 2/5" in line for line in lines)
@@ -159,7 +161,7 @@ def test_nodes_say_how_many_pods_they_take() -> None:
 
     lines = drawn(shown, Placement(), 130).splitlines()
     inside = text_of(
-        draw_node(shown.nodes[1], residents_of(shown, Placement())["b"], Canvas(100)), 100
+        draw_node(shown.nodes[1], drawn_pods_by_node(shown, Placement())["b"], Canvas(100)), 100
     )
 
     assert [line.split()[0] for line in lines if line[:2] in ("a ", "b ", "c ")] == ["a", "b", "c"]
@@ -177,6 +179,6 @@ def test_a_placement_of_another_instance_is_refused() -> None:
     with pytest.raises(
         UnknownNameError, match="pod 'train-0' of namespace 'default' does not wait"
     ):
-        residents_of(replace(instance, gangs=()), placement)
+        drawn_pods_by_node(replace(instance, gangs=()), placement)
     with pytest.raises(UnknownNameError, match="is placed on 'gpu-00', which is no node"):
-        residents_of(replace(instance, nodes=instance.nodes[1:]), placement)
+        drawn_pods_by_node(replace(instance, nodes=instance.nodes[1:]), placement)

@@ -4,11 +4,11 @@ import pytest
 from rich.cells import cell_len
 
 from cli_samples import text_of
-from placer_cli.draw.blocks import blocks_of
+from placer_cli.draw.blocks import drawn_blocks_of
 from placer_cli.draw.canvas import ASCII, Canvas
 from placer_cli.draw.machine import draw_machine
 from placer_models.cluster import Machine
-from placer_models.machines.catalogue import load_machine, machine_names
+from placer_models.machines.catalogue import catalogue_machine_names, load_machine
 from placer_models.policy import CoreKind
 from placer_models.topology import Cpu, NumaNode, Topology
 
@@ -18,7 +18,7 @@ def drawn(machine: Machine, width: int = 80) -> str:
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("name", machine_names())
+@pytest.mark.parametrize("name", catalogue_machine_names())
 def test_every_machine_of_the_catalogue_keeps_to_the_page(name: str, width: int) -> None:
     """
     No line is wider than the page, no box is cut, and each NUMA node with CPUs is there.
@@ -30,12 +30,12 @@ def test_every_machine_of_the_catalogue_keeps_to_the_page(name: str, width: int)
     lines = text.splitlines()
     assert max(cell_len(line) for line in lines) <= width
     assert all(line.rstrip().endswith(("│", "╮", "╯")) for line in lines if line.startswith("│"))
-    for block in blocks_of(machine):
+    for block in drawn_blocks_of(machine):
         if block.numa_node is not None and block.groups:
             assert f"NUMA {block.numa_node.id} " in text
 
 
-@pytest.mark.parametrize("name", machine_names())
+@pytest.mark.parametrize("name", catalogue_machine_names())
 def test_every_machine_can_be_drawn_in_ascii(name: str) -> None:
     """
     Our own marks, when only ASCII can be shown, are ASCII.

@@ -9,13 +9,13 @@ from cli_samples import GIB, busy, lone, place, pod, text_of
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.places import draw_places
-from placer_cli.draw.residents import residents_of
+from placer_cli.draw.residents import drawn_pods_by_node
 from placer_models.cluster import Instance, Node
 from placer_models.placement import ContainerPlacement, DeviceGrant, Placement
 from placer_models.policy import (
     AlignmentPolicy,
     AlignmentScope,
-    Locality,
+    CpuLocalityWish,
     NodeBindPolicy,
     NumaStrategy,
     PartitionPolicy,
@@ -25,7 +25,7 @@ from placer_models.policy import (
 
 def drawn(instance: Instance, placement: Placement, name: str = "gpu-00", width: int = 80) -> str:
     node = next(node for node in instance.nodes if node.name == name)
-    residents = residents_of(instance, placement).get(name, ())
+    residents = drawn_pods_by_node(instance, placement).get(name, ())
     return text_of(draw_node(node, residents, Canvas(width)), width)
 
 
@@ -142,7 +142,7 @@ def test_the_headline_says_what_the_node_asks() -> None:
         instance.nodes[0],
         cpu_bind=NodeBindPolicy.FULL_PCPUS_ONLY,
         numa_strategy=NumaStrategy.MOST_ALLOCATED,
-        locality=tuple(Locality),
+        locality=tuple(CpuLocalityWish),
         scope=AlignmentScope.CONTAINER,
         partition_policy=PartitionPolicy.HONOR,
         offered=True,
@@ -188,7 +188,7 @@ def test_what_each_container_has_is_said_where_it_is_its_own(
     )
     instance = replace(busy()[0], gangs=(lone(who),), running=())
     placement = Placement((held,))
-    residents = residents_of(instance, placement)
+    residents = drawn_pods_by_node(instance, placement)
 
     for text in (
         words(drawn(instance, placement, width=100)),

@@ -10,7 +10,7 @@ from cli_samples import SMALL, busy, written
 from placer_cli.app import main
 from placer_cli.draw.cluster import draw_cluster
 from placer_cli.draw.node import draw_node
-from placer_cli.draw.residents import residents_of
+from placer_cli.draw.residents import drawn_pods_by_node
 from placer_cli.draw.svg import svg
 from placer_cli.exits import Exit
 
@@ -49,7 +49,7 @@ def test_nothing_hangs_on_fonts_or_blanks() -> None:
     No line is drawn with letters, each word has its place and width, and no blanks.
     """
     instance, placement = busy()
-    residents = residents_of(instance, placement)
+    residents = drawn_pods_by_node(instance, placement)
     node = instance.nodes[0]
     for text in (
         svg(lambda canvas: draw_cluster(instance, residents, canvas), "busy"),

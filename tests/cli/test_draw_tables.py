@@ -11,7 +11,7 @@ from cli_samples import busy, text_of
 from placer_cli.app import main
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.places import draw_places
-from placer_cli.draw.residents import residents_of
+from placer_cli.draw.residents import drawn_pods_by_node
 from placer_cli.draw.tables import MOST_LINES, table
 
 CHECKOUT = Path(__file__).parents[2]
@@ -79,7 +79,9 @@ def test_places_are_told_in_full_on_a_narrow_page(width: int) -> None:
     The CPUs of a pod are never half a list.
     """
     instance, placement = busy()
-    text = text_of(draw_places(instance, residents_of(instance, placement), Canvas(width)), width)
+    text = text_of(
+        draw_places(instance, drawn_pods_by_node(instance, placement), Canvas(width)), width
+    )
 
     assert max(map(cell_len, text.splitlines())) <= width
     for cell in ("train-0", "112-119,240-247", "7:64Gi", "jobs/batch", "rdma 0"):

@@ -11,9 +11,9 @@ from placer_cli.draw.palette import QUIET, link_styles, owner_marks
 from placer_cli.draw.texts import (
     MOST_SERIES,
     amount_text,
-    cpus_text,
+    cpu_milli_text,
     fold_names,
-    gb_per_s,
+    gb_per_s_text,
     ids_text,
     memory_text,
 )
@@ -58,7 +58,7 @@ def test_cpus_are_exact(milli: int, text: str) -> None:
     """
     Thousandths are shown only where there are any.
     """
-    assert cpus_text(milli) == text
+    assert cpu_milli_text(milli) == text
 
 
 @pytest.mark.parametrize(("centi", "text"), [(30_000, "300"), (1575, "15.75"), (100_000, "1,000")])
@@ -66,7 +66,7 @@ def test_bandwidth_is_in_gb_per_s(centi: int, text: str) -> None:
     """
     Integers of 0.01 GB/s become the number that data sheets have.
     """
-    assert gb_per_s(centi) == text
+    assert gb_per_s_text(centi) == text
 
 
 @pytest.mark.parametrize(

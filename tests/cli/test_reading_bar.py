@@ -15,7 +15,7 @@ from kubernetes_worlds import node, pod
 from placer.load import load_instance
 from placer_cli import reading_bar
 from placer_models.files.documents import read_documents
-from placer_models.files.reading import LEAST_BYTES, Tell, watched_by
+from placer_models.files.reading import LEAST_BYTES, Tell, reading_watched_by
 
 BIG = "x" * (LEAST_BYTES + 1)
 
@@ -29,7 +29,7 @@ def told_of(work: Callable[[], object]) -> dict[str, tuple[int | None, list[int]
         told[file] = size_bytes, []
         yield told[file][1].append
 
-    with watched_by(watcher):
+    with reading_watched_by(watcher):
         work()
     work()  # nobody is told any more
     return told

@@ -10,14 +10,14 @@ import yaml
 
 from json_schemas import faults
 from placer_cli.app import main
-from placer_cli.commands.schema import SchemaKind, schema_of
+from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
 from placer_models.instance.build import READ_BY
 from placer_models.instance.node_file import node_placement_of
 
 INSTANCES = Path(__file__).parents[2] / "instances"
-KINDS = {kind.value for kind in SchemaKind}
+KINDS = {kind.value for kind in SchemaDocumentKind}
 NO_SCHEMA = {"QueueSimulation", "QueueHistory"}
 """Files of queues are read field by field, and have no schema."""
 
@@ -35,7 +35,7 @@ def documents() -> list[dict[str, Any]]:
 @cache
 def schema(kind: str) -> dict[str, Any]:
     """The schema, as it is printed."""
-    return schema_of(SchemaKind(kind))
+    return schema_of(SchemaDocumentKind(kind))
 
 
 def refused(tree: object, kind: str) -> list[str]:

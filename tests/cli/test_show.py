@@ -8,7 +8,7 @@ import pytest
 from cli_samples import SMALL, TOO_LARGE, names_in, written
 from placer_cli.app import main
 from placer_cli.exits import Exit
-from placer_models.machines.catalogue import machine_names
+from placer_models.machines.catalogue import catalogue_machine_names
 
 TOPO = """\
 \tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity
@@ -116,7 +116,7 @@ def test_the_catalogue_is_listed_whole(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["machines"]) == Exit.DONE
 
     out = capsys.readouterr().out
-    assert all(f"{name} " in out for name in machine_names())
+    assert all(f"{name} " in out for name in catalogue_machine_names())
     assert "8 V100-SXM2-16GB" in out
     assert "NV2 50, NV1 25 +1" in out
 

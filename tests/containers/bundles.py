@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from placer.node.render.folder import edited_bundle
+from placer.node.render.folder import edited_oci_config
 from placer_models.node_placement import NodePlacement
 
 IN_PLAIN_V1 = """
@@ -81,7 +81,7 @@ def running(
     python = str(Path(sys.executable).resolve())
     tree["process"]["args"] = [python, "-I", "-S", "-c", SAYS]
     tree["mounts"] += list(_binds(folder / "rootfs"))
-    config.write_text(edited_bundle(document, name, json.dumps(tree), root))
+    config.write_text(edited_oci_config(document, name, json.dumps(tree), root))
     command = [str(runtime), "--root", f"{folder}-state", "run", "--bundle", str(folder)]
     if Path("/proc/self/mounts").read_text().startswith("rootfs / "):
         command.append("--no-pivot")

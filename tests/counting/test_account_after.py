@@ -8,7 +8,7 @@ from mixed_worlds import mixed_instance
 from placer.counting.account import account_after, account_of
 from placer.scheduling.cluster_state import settled_node_record
 from placer_models.cluster import RunningPod
-from placer_models.illegal_running import as_counted
+from placer_models.illegal_running import counted_as_legal
 
 WORLDS = 400
 
@@ -24,7 +24,7 @@ def test_it_equals_a_fresh_count(batch: int) -> None:
         rng = Random(seed)
         world = mixed_instance(seed)
         for node in world.nodes:
-            here = [as_counted(r) for r in world.running if r.placement.node == node.name]
+            here = [counted_as_legal(r) for r in world.running if r.placement.node == node.name]
             here = list(settled_node_record(node, here).counted)
             rng.shuffle(here)
             there: list[RunningPod] = []

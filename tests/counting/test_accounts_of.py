@@ -6,7 +6,7 @@ import pytest
 
 from mixed_worlds import mixed_instance
 from placer.counting.account import account_of, accounts_of
-from placer_models.illegal_running import with_counted
+from placer_models.illegal_running import with_running_as_counted
 
 WORLDS = 400
 
@@ -19,7 +19,7 @@ def test_they_equal_counts_node_by_node(batch: int) -> None:
     """
     busy = 0
     for seed in range(WORLDS * batch, WORLDS * (batch + 1)):
-        world = with_counted(mixed_instance(seed))
+        world = with_running_as_counted(mixed_instance(seed))
         twice = [replace(node, name=f"{node.name} too") for node in world.nodes]
         world = replace(world, nodes=(*world.nodes, *twice))
         for node, found in zip(world.nodes, accounts_of(world), strict=True):

@@ -5,13 +5,13 @@ from itertools import combinations
 
 import pytest
 
-from placer.counting.container_devices import parted_devices
+from placer.counting.container_devices import best_disjoint_sets
 from placer.judge.breaches import breaches
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU
-from placer_models.links import board_of, counts_by_class, pair_minimum, pair_sum
+from placer_models.links import counts_by_class, device_classes_by_links, pair_minimum, pair_sum
 from placer_models.machines.catalogue import load_machine
 from placer_models.placement import ContainerPlacement, Placed, PodPlacement
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Pod, PodSpec, Resources
@@ -186,7 +186,9 @@ def test_no_way_to_part_gpus_is_better(sizes: tuple[int, ...]) -> None:
     """
     By trying all of them: slowest pairs added up, then bandwidth.
     """
-    board = board_of(tuple(d for d in DGX_1.devices if d.type == GPU), DGX_1.gpu_links)
+    board = device_classes_by_links(
+        tuple(d for d in DGX_1.devices if d.type == GPU), DGX_1.gpu_links
+    )
 
     def worth(parts: list[tuple[int, ...]]) -> tuple[int, int]:
         counts = [counts_by_class(board, part) for part in parts]
@@ -202,7 +204,7 @@ def test_no_way_to_part_gpus_is_better(sizes: tuple[int, ...]) -> None:
             for others in ways(left - set(part), wanted[1:])
         ]
 
-    found = parted_devices(
+    found = best_disjoint_sets(
         board,
         board.sizes,
         (0,) * len(board.classes),

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from mixed_worlds import mixed_instance
 from placer.counting.account import account_of, accounts_of
-from placer.counting.cores import CoreWant, FreeCore, broken_cores, pick_cpus
+from placer.counting.cores import CoreWant, FreeCore, cores_for_single_threads, pick_cpus
 from placer.scheduler import Scheduler
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.policy import QosClass
@@ -56,7 +56,7 @@ def fits(found: CoreClass, wants: list[CoreWant]) -> bool:
 def broken(found: CoreClass, wants: list[CoreWant]) -> int:
     threads = sum(want.take.threads for want in wants)
     touched = max((want.take.touched for want in wants), default=0)
-    return broken_cores(found.free, threads, touched)
+    return cores_for_single_threads(found.free, threads, touched)
 
 
 @given(promises())

@@ -6,7 +6,7 @@ from itertools import combinations, product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.counting.core_pairs import pick_pairs
+from placer.counting.core_pairs import pick_cpus_for_exclusive_pods
 from placer.counting.cores import CoreWant, FreeCore
 from placer_models.policy import Strength
 from placer_models.problem.problem import CoreTake
@@ -30,7 +30,7 @@ PODS = st.lists(
 def dealt(cores: int, pods: list[Pod]) -> list[list[int]] | None:
     wants = [CoreWant(CoreTake(0, n, n if apart else 1), spread=apart) for n, apart, _ in pods]
     free = [FreeCore(i, (2 * i, 2 * i + 1)) for i in range(cores)]
-    return pick_pairs(free, wants, [keeps for _, _, keeps in pods])
+    return pick_cpus_for_exclusive_pods(free, wants, [keeps for _, _, keeps in pods])
 
 
 def shared(cores_of: list[set[int]], keeps: list[Keeps]) -> int | None:
@@ -94,9 +94,9 @@ def test_a_spread_pod_that_keeps_its_cores_has_both_threads_of_some() -> None:
     wants = [CoreWant(CoreTake(0, 3, 2), spread=True), CoreWant(CoreTake(0, 1, 1), spread=True)]
     free = [FreeCore(i, (2 * i, 2 * i + 1)) for i in range(3)]
 
-    assert pick_pairs(free, wants, [WISH, WISH]) == [[0, 1, 2], [4]]
-    assert pick_pairs(free[:2], wants, [WISH, WISH]) == [[0, 1, 2], [3]]
-    assert pick_pairs(free[:2], wants, [WISH, DEMAND]) is None
+    assert pick_cpus_for_exclusive_pods(free, wants, [WISH, WISH]) == [[0, 1, 2], [4]]
+    assert pick_cpus_for_exclusive_pods(free[:2], wants, [WISH, WISH]) == [[0, 1, 2], [3]]
+    assert pick_cpus_for_exclusive_pods(free[:2], wants, [WISH, DEMAND]) is None
 
 
 def test_whole_cores_that_are_not_there_are_not_given() -> None:
@@ -105,5 +105,11 @@ def test_whole_cores_that_are_not_there_are_not_given() -> None:
     """
     free = [FreeCore(0, (0, 1))]
 
-    assert pick_pairs(free, [CoreWant(CoreTake(2, 0, 0), spread=False)], [WISH]) is None
-    assert pick_pairs(free, [CoreWant(CoreTake(0, 4, 2), spread=True)], [WISH]) is None
+    assert (
+        pick_cpus_for_exclusive_pods(free, [CoreWant(CoreTake(2, 0, 0), spread=False)], [WISH])
+        is None
+    )
+    assert (
+        pick_cpus_for_exclusive_pods(free, [CoreWant(CoreTake(0, 4, 2), spread=True)], [WISH])
+        is None
+    )

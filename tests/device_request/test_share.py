@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer_models.capacity import Quantity, Unit
+from placer_models.capacity import CapacityUnit, Quantity
 from placer_models.device_share import (
+    DeviceCapacity,
     DeviceShare,
-    DeviceTotals,
+    amounts_of_share,
     share_fits,
     share_left,
-    share_room,
-    share_taken,
-    with_both_memories,
+    whole_device_amounts,
+    with_memory_in_both_units,
 )
 
 TOTALS = st.integers(1, 2**41)
@@ -48,8 +48,8 @@ def test_one_request_is_other_bytes_on_other_gpus() -> None:
     """
     half = DeviceShare(percent=50, memory_percent=50)
 
-    assert with_both_memories(half, 8 * 2**30).memory_bytes == 4 * 2**30
-    assert with_both_memories(half, 80 * 2**30).memory_bytes == 40 * 2**30
+    assert with_memory_in_both_units(half, 8 * 2**30).memory_bytes == 4 * 2**30
+    assert with_memory_in_both_units(half, 80 * 2**30).memory_bytes == 40 * 2**30
 
 
 @given(percent=PERCENTS, total=TOTALS)
@@ -57,7 +57,7 @@ def test_percent_become_bytes_rounded_down(percent: int, total: int) -> None:
     """
     What is written is the exact part of the GPU's memory, without its broken byte.
     """
-    share = with_both_memories(DeviceShare(memory_percent=percent), total)
+    share = with_memory_in_both_units(DeviceShare(memory_percent=percent), total)
 
     assert share == DeviceShare(
         memory_percent=percent, memory_bytes=floor(Fraction(percent * total, 100))
@@ -69,7 +69,7 @@ def test_bytes_become_percent_rounded_down(size: int, total: int) -> None:
     """
     29 of 100 bytes are 29 percent: no floating point comes between.
     """
-    share = with_both_memories(DeviceShare(memory_bytes=size), total)
+    share = with_memory_in_both_units(DeviceShare(memory_bytes=size), total)
 
     assert share == DeviceShare(
         memory_bytes=size, memory_percent=floor(Fraction(100 * size, total))
@@ -82,7 +82,7 @@ def test_of_an_unknown_memory_nothing_is_said() -> None:
     """
     share = DeviceShare(percent=100, memory_percent=100)
 
-    assert with_both_memories(share, 0) == share
+    assert with_memory_in_both_units(share, 0) == share
 
 
 @given(percent=st.integers(0, 100), total=TOTALS, free=st.integers(0, 2**42))
@@ -90,7 +90,7 @@ def test_a_share_is_rounded_up_to_fit_whole_bytes(percent: int, total: int, free
     """
     A broken byte needs a whole one.
     """
-    amounts = share_taken(DeviceShare(memory_percent=percent), DeviceTotals(total))
+    amounts = amounts_of_share(DeviceShare(memory_percent=percent), DeviceCapacity(total))
 
     assert amounts is not None
     assert share_fits(amounts, (0, 100 * free)) == (ceil(Fraction(percent * total, 100)) <= free)
@@ -100,10 +100,10 @@ def test_ten_tenths_fit_a_memory_of_any_size() -> None:
     """
     Ten pods with 10 percent each fill an H100; ten times the bytes rounded up would not fit.
     """
-    h100 = DeviceTotals(H100_BYTES)
-    tenth = share_taken(DeviceShare(memory_percent=10), h100)
+    h100 = DeviceCapacity(H100_BYTES)
+    tenth = amounts_of_share(DeviceShare(memory_percent=10), h100)
     assert tenth is not None
-    left = share_room(h100)
+    left = whole_device_amounts(h100)
     for _ in range(10):
         assert share_fits(tenth, left)
         left = share_left(left, tenth)
@@ -121,25 +121,29 @@ def test_compute_and_memory_must_both_be_free(
     """
     50 percent and 8 bytes fit where just that is left, and not with less of either.
     """
-    amounts = share_taken(DeviceShare(percent=50, memory_bytes=8), DeviceTotals(16))
+    amounts = amounts_of_share(DeviceShare(percent=50, memory_bytes=8), DeviceCapacity(16))
 
     assert amounts is not None
     assert does is share_fits(amounts, (free_percent, 100 * free_bytes))
 
 
-DISK = DeviceTotals(0, (Quantity("bandwidth", 1000), Quantity("space", 7, Unit.BYTES)), of_all=True)
+DISK = DeviceCapacity(
+    0, (Quantity("bandwidth", 1000), Quantity("space", 7, CapacityUnit.BYTES)), of_all=True
+)
 
 
 @pytest.mark.parametrize(
     ("share", "amounts"),
     [
-        (DeviceShare(capacity=(Quantity("space", 5, Unit.BYTES),)), (0, 0, 0, 500)),
+        (DeviceShare(capacity=(Quantity("space", 5, CapacityUnit.BYTES),)), (0, 0, 0, 500)),
         (
-            DeviceShare(capacity=(Quantity("bandwidth", 30), Quantity("space", 7, Unit.BYTES))),
+            DeviceShare(
+                capacity=(Quantity("bandwidth", 30), Quantity("space", 7, CapacityUnit.BYTES))
+            ),
             (0, 0, 3000, 700),
         ),
         (DeviceShare(percent=50), (50, 0, 50_000, 350)),
-        (DeviceShare(capacity=(Quantity("space", 8, Unit.BYTES),)), None),
+        (DeviceShare(capacity=(Quantity("space", 8, CapacityUnit.BYTES),)), None),
         (DeviceShare(capacity=(Quantity("space", 5),)), None),
         (DeviceShare(capacity=(Quantity("queues", 1),)), None),
         (DeviceShare(memory_bytes=1), None),
@@ -160,21 +164,21 @@ def test_what_a_share_takes_of_each_quantity(
     """
     Percent, memory, and what the disk lists, each in 0.01; None where it cannot be had (B1).
     """
-    assert share_taken(share, DISK) == amounts
+    assert amounts_of_share(share, DISK) == amounts
 
 
 def test_a_percent_of_a_gpu_is_of_its_compute_alone() -> None:
     """
     What else a GPU shares is asked for by name.
     """
-    gpu = DeviceTotals(16, (Quantity("encoders", 3),))
+    gpu = DeviceCapacity(16, (Quantity("encoders", 3),))
 
-    assert share_taken(DeviceShare(percent=50, memory_percent=25), gpu) == (50, 400, 0)
+    assert amounts_of_share(DeviceShare(percent=50, memory_percent=25), gpu) == (50, 400, 0)
 
 
 def test_of_an_unknown_memory_percent_are_counted_and_bytes_are_not_there() -> None:
     """
     As if the memory were one byte.
     """
-    assert share_taken(DeviceShare(memory_percent=50), DeviceTotals()) == (0, 50)
-    assert share_taken(DeviceShare(memory_bytes=1), DeviceTotals()) is None
+    assert amounts_of_share(DeviceShare(memory_percent=50), DeviceCapacity()) == (0, 50)
+    assert amounts_of_share(DeviceShare(memory_bytes=1), DeviceCapacity()) is None

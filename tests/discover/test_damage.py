@@ -27,10 +27,10 @@ from kernel_trees import (
 from placer.node.discover import take_inventory, to_machine
 from placer.node.discover.devices import read_devices
 from placer.node.discover.hwloc_devices import read_hwloc_devices
-from placer.node.discover.hwloc_xml import read_hwloc, tree_of
+from placer.node.discover.hwloc_xml import parse_hwloc_tree, read_hwloc
 from placer.node.discover.inventory import MachineInventory
 from placer.node.discover.nvidia_smi import read_smi
-from placer.node.discover.report import DocumentKind, to_document
+from placer.node.discover.report import DiscoverOutputKind, to_document
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.files.errors import InputError
 from placer_models.instance.machine_schema import MachineFile
@@ -87,9 +87,9 @@ def complaint(discover: Callable[[], MachineInventory]) -> str:
         return str(error)
     assert found.machine.topology.online == found.inventory.online
     assert found.instance().nodes[0].machine is found.machine
-    written = json.dumps(to_document(found, DocumentKind.MACHINE))
+    written = json.dumps(to_document(found, DiscoverOutputKind.MACHINE))
     assert read_machine(MachineFile.model_validate_json(written)) == found.machine
-    assert to_document(found, DocumentKind.INVENTORY)["kind"] == "Inventory"
+    assert to_document(found, DiscoverOutputKind.INVENTORY)["kind"] == "Inventory"
     return ""
 
 
@@ -135,7 +135,7 @@ def test_xml_may_be_cut_and_flipped(text: str, edits: list[tuple[int, str, bytes
     data = damaged(text.encode(), edits)
 
     def discover() -> MachineInventory:
-        tree = tree_of(data, "a.xml")
+        tree = parse_hwloc_tree(data, "a.xml")
         inventory = read_hwloc(tree)
         return replace(inventory, found=read_hwloc_devices(tree, inventory.numa_nodes))
 

@@ -16,7 +16,7 @@ from kernel_trees import (
 )
 from placer.node.discover.devices import read_devices
 from placer.node.discover.inventory import FoundDevices
-from placer.node.discover.pci import PciPlace, bus_id_of, path_kind
+from placer.node.discover.pci import PciPlace, bus_id_of, pci_path_kind
 from placer_models.device import VirtualFunction
 from placer_models.files.errors import InputError
 
@@ -216,12 +216,12 @@ def test_paths_have_the_names_that_tools_give_them() -> None:
     here = PciPlace("a", "0000:17", SWITCH, 0)
 
     assert here.switch == "0000:18:00.0"
-    assert path_kind(here, PciPlace("b", "0000:17", (*SWITCH[:2], "0000:19:02.0"), 0)) == "PIX"
-    assert path_kind(here, PciPlace("b", "0000:17", SWITCH[:1], 0)) == "PXB"
-    assert path_kind(here, PciPlace("b", "0000:17", ("0000:17:02.0",), 0)) == "PHB"
-    assert path_kind(here, PciPlace("b", "0000:3a", (), 0)) == "NODE"
-    assert path_kind(here, PciPlace("b", "0000:3a", (), 1)) == "SYS"
-    assert path_kind(PciPlace("a"), PciPlace("b")) == "SYS"
+    assert pci_path_kind(here, PciPlace("b", "0000:17", (*SWITCH[:2], "0000:19:02.0"), 0)) == "PIX"
+    assert pci_path_kind(here, PciPlace("b", "0000:17", SWITCH[:1], 0)) == "PXB"
+    assert pci_path_kind(here, PciPlace("b", "0000:17", ("0000:17:02.0",), 0)) == "PHB"
+    assert pci_path_kind(here, PciPlace("b", "0000:3a", (), 0)) == "NODE"
+    assert pci_path_kind(here, PciPlace("b", "0000:3a", (), 1)) == "SYS"
+    assert pci_path_kind(PciPlace("a"), PciPlace("b")) == "SYS"
 
 
 def test_bus_ids_are_written_as_the_kernel_does() -> None:

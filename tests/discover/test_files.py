@@ -10,7 +10,7 @@ from kernel_trees import CPU, a_cpu, smt_machine, tar_of, write_tree
 from placer.node.discover import take_inventory
 from placer.node.discover.archive import ArchiveMembers
 from placer.node.discover.machine_files import MachineFiles, parse_mask
-from placer.node.discover.roots import open_files
+from placer.node.discover.roots import open_machine_files
 from placer_models.files.errors import InputError
 
 MACHINE = smt_machine()
@@ -72,7 +72,7 @@ def test_links_are_followed_within_the_root(tmp_path: Path) -> None:
     """
     tree = {f"{CPU}/online": "0", f"{CPU}/cpu0/topology": "->../../../real"}
     real = {"sys/devices/real/thread_siblings_list": "0-1"}
-    files = open_files(write_tree(tmp_path / "root", tree, real))
+    files = open_machine_files(write_tree(tmp_path / "root", tree, real))
 
     assert files.read(f"{CPU}/cpu0/topology/thread_siblings_list") == "0-1"
 

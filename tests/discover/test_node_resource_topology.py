@@ -15,7 +15,7 @@ from placer.node.discover import take_inventory, to_machine
 from placer.node.discover.inventory import MachineInventory
 from placer.node.discover.machine import DiscoveredMachine
 from placer.node.discover.node_resource_topology import write_node_resource_topology
-from placer.node.discover.report import DocumentKind, to_document
+from placer.node.discover.report import DiscoverOutputKind, to_document
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import InputError
@@ -223,7 +223,7 @@ def test_any_part_of_an_object_may_be_anything(
     message = ""
     try:
         found = to_machine(read(folder, spoilt(an_object(), data.draw)))
-        written = json.dumps(to_document(found, DocumentKind.MACHINE))
+        written = json.dumps(to_document(found, DiscoverOutputKind.MACHINE))
         assert read_machine(MachineFile.model_validate_json(written)) == found.machine
         write_node_resource_topology(found)
     except InputError as error:

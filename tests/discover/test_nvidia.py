@@ -9,10 +9,10 @@ from discover.nvidia_texts import LIST, MATRIX, QUERY
 from fake_nvml import GPU, LOST, NPU, SWITCH, UNKNOWN, FakeGpu, FakeNvml
 from kernel_trees import a_pci_device, files_of
 from placer.node.discover.inventory import FoundDevices
-from placer.node.discover.nvidia import to_devices
+from placer.node.discover.nvidia import gpus_to_devices
 from placer.node.discover.nvidia_smi import read_smi, read_smi_file, smi_devices
 from placer.node.discover.nvml import NoNvmlError, read_nvml
-from placer.node.discover.pci import PciPlace, place_of
+from placer.node.discover.pci import PciPlace, pci_place_of
 from placer_models.files.errors import InputError
 
 BUSES = [f"0000:{bus:02x}:00.0" for bus in (0x18, 0x2A, 0x3A, 0x5D)]
@@ -33,7 +33,7 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> FakeNvml:
 
 
 def found() -> FoundDevices:
-    return to_devices(read_nvml(), nowhere)
+    return gpus_to_devices(read_nvml(), nowhere)
 
 
 def test_nvml_says_who_the_gpus_are(nvml: FakeNvml) -> None:
@@ -56,7 +56,7 @@ def test_sysfs_says_where_the_gpus_are(nvml: FakeNvml) -> None:
     """
     way = ("0000:17:01.0", "0000:17:02.0", "0000:17:03.0")
     files = files_of(a_pci_device(BUSES[0], *way, numa_node=1))
-    first = to_devices(read_nvml(), lambda bus_id: place_of(files, bus_id)).devices[0]
+    first = gpus_to_devices(read_nvml(), lambda bus_id: pci_place_of(files, bus_id)).devices[0]
 
     assert (first.numa_node, first.pcie_root, first.pcie_switch) == (1, "0000:17", "0000:17:02.0")
 

@@ -9,7 +9,7 @@ from kubernetes_worlds import Json
 from placer.judge.breaches import breaches
 from placer.kubernetes.dump import DumpError
 from placer.search.options import SolveOptions
-from placer.search.reasons.unplaced import never_asked
+from placer.search.reasons.unplaced import left_out_as_unplaced
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node
 from placer_models.placement import Infeasible, PartlyPlaced, Placed, Unplaced
@@ -34,7 +34,7 @@ def verdict_of(objects: Iterable[Json], pod: str) -> Verdict:
         return Verdict(frozenset(), dict.fromkeys(names, why))
     asked = next((gang for gang in instance.gangs if _key(gang.pods[0]) == pod), None)
     if asked is None:
-        left_out = never_asked(instance.left_out)
+        left_out = left_out_as_unplaced(instance.left_out)
         told = [why for one in left_out for why in one.reasons]
         return Verdict(frozenset(), dict.fromkeys(names, "\n".join([*told, notes(summary)])))
     there = {node.name: node for node in instance.nodes}

@@ -6,14 +6,14 @@ from functools import partial
 import pytest
 
 from placer.counting.account import accounts_of
-from placer.counting.placements import Unrealisable, realise, recount
-from placer.judge.breaches import blamed, breaches
+from placer.counting.placements import Unrealisable, choices_from_placement, realise
+from placer.judge.breaches import breaches, breaches_of_complete_placement
 from placer.judge.measure import measure
 from placer.search import exact
 from placer.search.budget import Budget
 from placer.search.cp import SolverError
 from placer.search.default_locality import without_locality
-from placer.search.exact import search_exactly, tier_limits_of
+from placer.search.exact import search_exactly, trivial_tier_bounds
 from placer.search.options import SolveOptions
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
@@ -46,7 +46,7 @@ def claimed(instance: Instance) -> list[tuple[tuple[int, ...], bool]]:
 
     Then the same in the model without default locality, where that is another one.
     """
-    instance = with_movable_pods(instance, blamed)
+    instance = with_movable_pods(instance, breaches_of_complete_placement)
     at_home = complete_with_current(instance, Placement())
     accounts = accounts_of(instance)
     problem = build_problem(instance, accounts)
@@ -64,9 +64,9 @@ def _claimed_in(
     worth = measure(instance, at_home)
     plain = without_locality(problem) is problem
     start = [0 if plain and tier in DEFAULT_LOCALITY else value for tier, value in worth]
-    choices = recount(instance, accounts, problem, at_home)
+    choices = choices_from_placement(instance, accounts, problem, at_home)
     budget = Budget(SolveOptions(workers=1, time_limit_s=60))
-    found = search_exactly(problem, choices, start, budget, str, tier_limits_of(problem))
+    found = search_exactly(problem, choices, start, budget, str, trivial_tier_bounds(problem))
     placement = realise(instance, accounts, problem, found.solution or choices)
     right = not isinstance(placement, Unrealisable) and not breaches(instance, placement)
     return found.values, right

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from placer.counting.account import accounts_of
-from placer.counting.placements import recount
+from placer.counting.placements import choices_from_placement
 from placer.greedy import chooser
 from placer.greedy.devices import pick_devices
 from placer.greedy.place import place_greedily
@@ -220,7 +220,7 @@ def test_refining_keeps_the_switches() -> None:
     accounts = accounts_of(instance)
     problem = build_problem(instance, accounts)
     coarse = without_links(problem)
-    choices = recount(instance, accounts, coarse, answer.placement)
-    fine = recount(instance, accounts, problem, answer.placement)
+    choices = choices_from_placement(instance, accounts, coarse, answer.placement)
+    fine = choices_from_placement(instance, accounts, problem, answer.placement)
 
     assert refine_coarse_choices(problem, coarse, choices) == fine

@@ -24,8 +24,8 @@ from features.shares import sharing_instance
 from features.topology_spread import spread_instance
 from moving_worlds import memory_in_the_way, moving_instance, pinned_crowd
 from placer_models.cluster import Instance, Machine, Node, RunningPod
-from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
-from placer_models.cpsat.amounts import amounts_fit
+from placer_models.cpsat.affinity import affine_pods_come_together, pods_keep_apart
+from placer_models.cpsat.amounts import amounts_fit_their_node
 from placer_models.cpsat.batch_model import RULES
 from placer_models.cpsat.bound import (
     a_bound_pod_has_a_cpu_on_each_of_its_cells,
@@ -48,7 +48,7 @@ from placer_models.cpsat.core_pairs import (
 from placer_models.cpsat.device_strategy import a_pod_has_the_devices_of_its_strategies
 from placer_models.cpsat.devices import (
     a_pod_has_its_devices_within_their_scope,
-    gpus_in_part_are_a_set_too,
+    whole_and_shared_gpus_are_one_set,
 )
 from placer_models.cpsat.domain_limits import domains_have_as_many_pods_as_allowed
 from placer_models.cpsat.exclusivity import (
@@ -158,7 +158,7 @@ WORLDS: dict[AddRule, MakeWorld] = {
     who_stays_keeps_its_cells: lambda _: memory_in_the_way(),
     no_more_pods_move_than_may: lambda _: pinned_crowd(1),
     pods_keep_apart: affinity_instance,
-    pods_come_together: affinity_instance,
+    affine_pods_come_together: affinity_instance,
     domains_have_as_many_pods_as_allowed: spread_instance,
     a_pod_is_where_it_owns_cpus: in_node_affinity_instance,
     pods_keep_apart_inside_a_node: in_node_affinity_instance,
@@ -169,7 +169,7 @@ WORLDS: dict[AddRule, MakeWorld] = {
     a_pod_touches_the_groups_it_takes_from: locality_instance,
     a_pod_touches_the_packages_of_its_cells: lambda _: cpus_far_from_memory(),
     a_pod_uses_the_groups_it_takes_from: joint_instance,
-    amounts_fit: extended_world,
+    amounts_fit_their_node: extended_world,
     virtual_functions_fit_their_device: function_instance,
     devices_stand_side_by_side: joint_instance,
     a_pod_has_the_shares_it_asks_for: sharing_instance,
@@ -177,7 +177,7 @@ WORLDS: dict[AddRule, MakeWorld] = {
     shares_of_a_pod_are_on_different_devices: sharing_instance,
     shares_fit_their_device: sharing_instance,
     a_device_with_shares_is_opened: sharing_instance,
-    gpus_in_part_are_a_set_too: sharing_instance,
+    whole_and_shared_gpus_are_one_set: sharing_instance,
     a_container_has_what_it_asks_for: container_instance,
     a_container_keeps_to_its_cells: container_instance,
     a_container_uses_the_cells_it_takes_from: container_instance,

@@ -28,8 +28,8 @@ from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
+    CpuLocalityWish,
     ExclusivePolicy,
-    Locality,
     QosClass,
 )
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -62,7 +62,7 @@ def instance_of(row: Row) -> Instance:
     waiting = _pod("new", int(count), POLICIES[policy], BINDS[bind])
     # As few NUMA nodes, then packages, as can be: what the peer looks at.
     spec = replace(
-        waiting.spec, alignment=AlignmentPolicy.BEST_EFFORT, locality=(Locality.PACKAGE,)
+        waiting.spec, alignment=AlignmentPolicy.BEST_EFFORT, locality=(CpuLocalityWish.PACKAGE,)
     )
     return Instance(
         (node,),

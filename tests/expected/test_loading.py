@@ -74,7 +74,7 @@ def test_seconds_and_nodes_decide(
     if kept:
         keep(cache)
 
-    assert loading.is_worth_loading(count, left_s) is worth
+    assert loading.is_compiled_worth_loading(count, left_s) is worth
 
 
 @pytest.mark.parametrize(("python", "age_s"), [("py20", 0.0), (PYTHON, 1.0)])
@@ -86,7 +86,7 @@ def test_what_another_python_kept_or_was_compiled_of_another_source_is_of_no_use
     """
     keep(cache, python=python, age_s=age_s)
 
-    assert not loading.is_worth_loading(1000, 5.0)
+    assert not loading.is_compiled_worth_loading(1000, 5.0)
 
 
 def test_where_nobody_may_write_beside_the_package_the_users_cache_counts(
@@ -102,10 +102,10 @@ def test_where_nobody_may_write_beside_the_package_the_users_cache_counts(
         return path.is_relative_to(tmp_path)
 
     monkeypatch.setattr(loading.os, "access", access)
-    assert not loading.is_worth_loading(1000, 5.0)
+    assert not loading.is_compiled_worth_loading(1000, 5.0)
     keep(tmp_path / "numba" / "expected_0123")
 
-    assert loading.is_worth_loading(1000, 5.0)
+    assert loading.is_compiled_worth_loading(1000, 5.0)
 
 
 MADE: dict[str, Callable[[], Scheduler]] = {
@@ -170,7 +170,7 @@ def test_the_first_time_on_a_machine_it_is_said_that_something_is_compiled(
     def compiled(_: object, module: str, name: str) -> Callable[[], None]:
         return lambda: called.append(f"{module}.{name}")
 
-    monkeypatch.setattr(loading, "compiled_or", compiled)
+    monkeypatch.setattr(loading, "compiled_or_plain", compiled)
     with caplog.at_level(logging.INFO, "placer"):
         loading.load()
 
@@ -185,12 +185,12 @@ def test_a_source_that_is_only_written_anew_is_compiled_once(
     Numba goes by what a source says, and its files stay as old as they are.
     """
     keep(cache, age_s=1.0)
-    assert not loading.is_worth_loading(1000, 5.0)
-    monkeypatch.setattr(loading, "compiled_or", lambda *_: lambda: None)
+    assert not loading.is_compiled_worth_loading(1000, 5.0)
+    monkeypatch.setattr(loading, "compiled_or_plain", lambda *_: lambda: None)
 
     loading.load()
 
-    assert loading.is_worth_loading(1000, 5.0)
+    assert loading.is_compiled_worth_loading(1000, 5.0)
 
 
 def test_without_numba_nothing_is_loaded_and_nothing_fails(

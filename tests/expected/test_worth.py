@@ -10,23 +10,23 @@ from placer.greedy.expected.arrays import (
     DemandArrays,
     LeftOnNodes,
     array_fills,
-    array_prices,
-    as_columns,
+    left_as_arrays,
+    shape_prices_by_arrays,
 )
 from placer.greedy.expected.compiled_scores import CompiledScores
-from placer.greedy.expected.plain_scores import PlainScores
+from placer.greedy.expected.plain_scores import UncompiledScores
 from placer.greedy.scorer import PodAsk
-from placer_models.demand import ExpectedDemand, ExpectedShape, demand_of
+from placer_models.demand import ExpectedDemand, ExpectedShape, expected_demand_from_counts
 from placer_models.expected import (
     NodeFills,
     NodeLeft,
-    Outlook,
+    NodeWorths,
     alike_counted_together,
+    expected_pod_streams,
     in_quanta,
-    prices_of,
-    streams_of,
+    shape_prices,
 )
-from placer_models.splitmix import drawn_number
+from placer_models.splitmix import random_number_at
 
 GIB = 2**30
 SHAPES = st.builds(
@@ -53,7 +53,7 @@ LEFT = st.builds(
 @st.composite
 def demands(draw_: st.DrawFn) -> ExpectedDemand:
     counts = draw_(st.dictionaries(SHAPES, st.integers(1, 9), min_size=1, max_size=5))
-    known = demand_of(counts)
+    known = expected_demand_from_counts(counts)
     prices = tuple(draw_(st.sampled_from((0, 1000, 77_123))) for _ in known.shapes)
     return ExpectedDemand(
         known.shapes,
@@ -76,7 +76,7 @@ def test_draws_are_those_of_splitmix64() -> None:
     """
     The first two numbers of seed 0, as every implementation gives them.
     """
-    assert [drawn_number(0, i) for i in range(2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
+    assert [random_number_at(0, i) for i in range(2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
 
 
 @given(demands())
@@ -84,7 +84,7 @@ def test_streams_are_as_the_page_says(demand: ExpectedDemand) -> None:
     """
     Drawn by count, the first half sorted by size, equal sizes as drawn.
     """
-    assert list(map(list, streams_of(demand))) == slow.streams(demand)
+    assert list(map(list, expected_pod_streams(demand))) == slow.streams(demand)
 
 
 @given(worlds())
@@ -96,11 +96,11 @@ def test_all_tellings_give_the_same_fills_and_worths(
     """
     demand, nodes = world
     fills = [slow.fill(demand, *node) for node in nodes]
-    lefts = as_columns([left for _, left in nodes])
+    lefts = left_as_arrays([left for _, left in nodes])
     open_ = np.array([may for may, _ in nodes])
     placed = array_fills(DemandArrays.of(demand), open_, np.arange(len(nodes)), lefts)
     by_arrays = [(2000 * p + demand.streams) // (2 * demand.streams) for p in placed.tolist()]
-    outlooks = [Outlook(demand, NodeFills(demand, may)) for may, _ in nodes]
+    outlooks = [NodeWorths(demand, NodeFills(demand, may)) for may, _ in nodes]
 
     assert [o.fills.fill(left) for o, (_, left) in zip(outlooks, nodes, strict=True)] == fills
     assert by_arrays == fills
@@ -117,8 +117,10 @@ def test_all_tellings_give_the_same_prices(
     """
     demand, nodes = world
 
-    assert prices_of(demand, alike_counted_together(nodes)) == slow.prices(demand, nodes)
-    assert array_prices(demand, alike_counted_together(nodes)) == slow.prices(demand, nodes)
+    assert shape_prices(demand, alike_counted_together(nodes)) == slow.prices(demand, nodes)
+    assert shape_prices_by_arrays(demand, alike_counted_together(nodes)) == slow.prices(
+        demand, nodes
+    )
 
 
 @settings(max_examples=200)
@@ -161,12 +163,12 @@ def test_both_kernels_lose_the_same_steps_as_the_page(
             for rest in after
         ]
         places.append((i, min(lost)))
-    lefts = as_columns([left for _, left in nodes])
+    lefts = left_as_arrays([left for _, left in nodes])
     rows, may = np.arange(len(nodes)), [may for may, _ in nodes]
     asked, at = PodAsk(cpu, memory, count, each), np.array([i for i, _ in places], dtype=np.intp)
     assert demand.prices is not None
     compiled = CompiledScores(DemandArrays.of(demand), np.array(may), rows, demand.prices)
-    plain = PlainScores(demand, may, rows, demand.prices)
+    plain = UncompiledScores(demand, may, rows, demand.prices)
 
     by_loop, loop_gpus = compiled.lost(asked, lefts, at)
     by_arrays, array_gpus = plain.lost(asked, lefts, at)
@@ -190,12 +192,12 @@ def test_where_no_node_has_a_gpu_nothing_is_lost() -> None:
     """
     There are no columns of GPUs then, and any CPU may be taken.
     """
-    demand = demand_of({ExpectedShape(500, 1): 1})
+    demand = expected_demand_from_counts({ExpectedShape(500, 1): 1})
     nodes = np.arange(2)
     lefts = LeftOnNodes(np.array([4000, 500]), nodes * 0, np.zeros((2, 0), dtype=np.int64))
     prices = (0,)
     compiled = CompiledScores(DemandArrays.of(demand), np.ones((1, 1), np.bool_), nodes * 0, prices)
-    plain = PlainScores(demand, [(True,)], nodes * 0, prices)
+    plain = UncompiledScores(demand, [(True,)], nodes * 0, prices)
 
     for scores in (compiled, plain):
         assert scores.lost(PodAsk(500, 0, 0, 0), lefts, nodes)[0].tolist() == [0, 0]

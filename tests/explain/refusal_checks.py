@@ -12,15 +12,15 @@ from placer_models.pod import Gang
 from placer_models.taints import UNSCHEDULABLE
 from placer_models.whatif.change import ChangeError, InstanceChange
 from placer_models.whatif.language import apply_all
-from placer_models.whatif.nodes import Add, Mend, SetLabel, Uncordon
+from placer_models.whatif.nodes import AddNodes, MendDevices, SetLabel, Uncordon
 from placer_models.whatif.pods import (
     POLICIES,
     AskLess,
     GiveUpTerm,
     MovePods,
     Relax,
-    Remove,
-    Scale,
+    RemovePods,
+    ScalePods,
 )
 from refusal_worlds import Refusal
 
@@ -88,9 +88,9 @@ def _equally_small(change: SufficientChange, one: Refusal) -> Iterator[str]:
         may_go = [r.pod.key for r in one.state.running if (r.movable if moved else not r.of_node)]
         if len(may_go) > MOST_OPTIONS:
             return
-        mine = [part.key for part in change.changes if isinstance(part, MovePods | Remove)]
+        mine = [part.key for part in change.changes if isinstance(part, MovePods | RemovePods)]
         for some in combinations(sorted(may_go), len(mine)):
-            changes = [MovePods(key) if moved else Remove(key) for key in some]
+            changes = [MovePods(key) if moved else RemovePods(key) for key in some]
             if some[::-1] < tuple(sorted(mine))[::-1] and fits(one.state, changes):
                 yield f"world {one.world}: {_written(changes)} would do, and is first by name"
 
@@ -119,12 +119,12 @@ def smaller(
             (gang, *others) = state.gangs
             if not others and not gang.lone:
                 least = 1 if found is None else members(found) + 1
-                yield from ([Scale(gang.key, n)] for n in range(least, len(gang.pods)))
+                yield from ([ScalePods(gang.key, n)] for n in range(least, len(gang.pods)))
         case "add-nodes":
             pods = sum(len(gang.pods) for gang in state.gangs)
             most = pods + 1 if found is None else added(found)
             for node in state.nodes:
-                yield from ([Add(n, node.name)] for n in range(1, most))
+                yield from ([AddNodes(n, node.name)] for n in range(1, most))
         case "move":
             movable = [one.pod.key for one in state.running if one.movable]
             most = len(movable) if found is None else len(found.changes) - 1
@@ -140,13 +140,13 @@ def parts_of(found: SufficientChange, options: Sequence[Sequence[InstanceChange]
 
 def members(found: SufficientChange) -> int:
     (change,) = found.changes
-    assert isinstance(change, Scale)
+    assert isinstance(change, ScalePods)
     return change.count
 
 
 def added(found: SufficientChange) -> int:
     (change,) = found.changes
-    assert isinstance(change, Add)
+    assert isinstance(change, AddNodes)
     return change.count
 
 
@@ -174,7 +174,7 @@ def to_mend(state: Instance) -> list[list[InstanceChange]]:
         if node.cordoned or UNSCHEDULABLE in node.taints:
             options.append([Uncordon(node.name)])
         if node.unhealthy or any(not device.healthy for device in node.machine.devices):
-            options.append([Mend(node.name)])
+            options.append([MendDevices(node.name)])
     return options
 
 
@@ -200,7 +200,7 @@ def to_give_up(state: Instance) -> list[list[InstanceChange]]:
 
 
 def to_end(state: Instance) -> list[list[InstanceChange]]:
-    return [[Remove(one.pod.key)] for one in state.running if not one.of_node]
+    return [[RemovePods(one.pod.key)] for one in state.running if not one.of_node]
 
 
 def to_label(state: Instance) -> list[list[InstanceChange]]:

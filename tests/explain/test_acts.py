@@ -8,7 +8,7 @@ import pytest
 
 from cli_samples import FOUR_CPUS
 from placer import Instance, load_instance
-from placer.explain.acts import acts_of
+from placer.explain.acts import instructions_for_changes
 from placer_cli.app import main
 from placer_models.taints import Toleration
 from placer_models.whatif.language import parse_change
@@ -77,7 +77,10 @@ def test_each_change_says_what_to_do(change: str, tmp_path: Path) -> None:
     In a cluster and in a file.
     """
     world = instance(tmp_path)
-    done = [acts_of([parse_change(change)], world, of_cluster=where) for where in (True, False)]
+    done = [
+        instructions_for_changes([parse_change(change)], world, of_cluster=where)
+        for where in (True, False)
+    ]
 
     assert tuple(act for (act,) in done) == CASES[change]
 
@@ -93,10 +96,10 @@ def test_moves_name_how_many_may_move_and_the_files(tmp_path: Path) -> None:
     world = load_instance([file])
     moves = [parse_change("move=r"), parse_change("move=h")]
 
-    assert acts_of(moves, world, of_cluster=True, files=["a.json", "my pods.json"]) == (
-        "placer solve a.json 'my pods.json' --move-budget 3 --emit evictions,bindings FOLDER",
-    )
-    assert acts_of(moves, world, of_cluster=False) == (
+    assert instructions_for_changes(
+        moves, world, of_cluster=True, files=["a.json", "my pods.json"]
+    ) == ("placer solve a.json 'my pods.json' --move-budget 3 --emit evictions,bindings FOLDER",)
+    assert instructions_for_changes(moves, world, of_cluster=False) == (
         "in the file: moveBudget: 3; or --move-budget 3",
     )
 
@@ -111,7 +114,7 @@ def test_a_toleration_is_added_to_those_that_a_pod_has(tmp_path: Path) -> None:
     tolerant = replace(pod, spec=replace(pod.spec, tolerations=(Toleration("x"),)))
     world = replace(world, gangs=(replace(lone, pods=(tolerant,)),))
 
-    (act,) = acts_of([parse_change("give-up=p:taint=gpu")], world, of_cluster=True)
+    (act,) = instructions_for_changes([parse_change("give-up=p:taint=gpu")], world, of_cluster=True)
     patch = json.loads(act.partition(" -p ")[2].strip("'"))
     assert patch == [
         {

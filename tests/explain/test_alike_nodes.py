@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from placer.explain import explain as explain_module
-from placer.explain.alike_nodes import FewAlike, recounted_baseline, sorts_of
+from placer.explain.alike_nodes import AlikeNodeSample, recounted_baseline, sorts_of
 from placer.explain.explain import explain
 from placer.explain.explanation import Explanation, SufficientChange
-from placer.search.baseline import baseline_of, running_on
+from placer.search.baseline import running_by_node, starting_accounts_of
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node, RunningPod
@@ -90,7 +90,7 @@ def test_only_what_a_change_touches_is_counted_anew() -> None:
         guests = [one.pod for one in instance.running if not one.of_node]
         if not guests:
             continue
-        before = baseline_of(instance)
+        before = starting_accounts_of(instance)
         node = instance.nodes[0].name
         gone = "/".join(guests[0].key)
         changed = apply_all(
@@ -99,17 +99,17 @@ def test_only_what_a_change_touches_is_counted_anew() -> None:
 
         found = recounted_baseline(changed, instance, before)
 
-        assert list(found.accounts) == list(baseline_of(changed).accounts)
-        assert list(found.running) == list(running_on(changed))
+        assert list(found.accounts) == list(starting_accounts_of(changed).accounts)
+        assert list(found.running) == list(running_by_node(changed))
 
 
 def test_no_more_of_a_sort_are_kept_than_pods_wait() -> None:
     instance = copied(refusal_world(2))
-    baseline = baseline_of(instance)
+    baseline = starting_accounts_of(instance)
     sorts = sorts_of(instance, baseline)
     assert sorts is not None
 
-    few, counted = FewAlike(instance, baseline, sorts).where_wait(instance.gangs[:1])
+    few, counted = AlikeNodeSample(instance, baseline, sorts).where_wait(instance.gangs[:1])
 
     assert len(few.nodes) < len(instance.nodes)
-    assert list(counted.accounts) == list(baseline_of(few).accounts)
+    assert list(counted.accounts) == list(starting_accounts_of(few).accounts)

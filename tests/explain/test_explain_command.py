@@ -8,7 +8,7 @@ import pytest
 from cli_samples import ONE_CORDONED, written
 from json_schemas import faults
 from placer_cli.app import main
-from placer_cli.commands.schema import SchemaKind, schema_of
+from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_programs_get_each_change_in_the_words_of_what_if(
     assert main(["explain", cluster, "--seconds", "20", "--format", "json"]) == 1
 
     tree = json.loads(capsys.readouterr().out)
-    schema = schema_of(SchemaKind.EXPLANATIONS)
+    schema = schema_of(SchemaDocumentKind.EXPLANATIONS)
     assert faults(tree, schema, schema["$defs"]) == []
     (one,) = tree["explanations"]
     assert (one["count"], one["token"]) == (1, "outvoted/shared-pool")

@@ -9,12 +9,17 @@ from moving_worlds import pinned_crowd
 from placer import Engine, Infeasible, Placed, SolveOptions, load_instance, solve
 from placer.explain.explain import explain
 from placer.explain.explanation import CHANGE_KINDS, Explanation, SufficientChange
-from placer.explain.given_answer import StaleAnswerError, answer_given
-from placer.explain.smallest_change import KINDS, give_up, mend_node, relax
-from placer.explain.trial import TrialOutcome, Trials
+from placer.explain.given_answer import StaleAnswerError, answer_from_placement
+from placer.explain.smallest_change import (
+    KINDS,
+    fewest_nodes_to_mend,
+    fewest_policies_to_relax,
+    fewest_terms_to_give_up,
+)
+from placer.explain.trial import ChangeTrials, TrialOutcome
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
-from placer_models.reasons import Verdict
+from placer_models.reasons import UnplacedVerdict
 
 HEAD = (
     TWO_NUMA_NODES
@@ -416,7 +421,7 @@ def test_the_funnel_counts_nodes_rule_by_rule(tmp_path: Path) -> None:
     assert [(step.rule, step.nodes) for step in one.funnel] == [
         ("", 6), ("cordon", 3), ("taints", 1), ("shared-pool", 0),
     ]  # fmt: skip
-    assert one.verdict is Verdict.NEVER
+    assert one.verdict is UnplacedVerdict.NEVER
     assert one.token == "never/shared-pool"
     assert one.changes == ()
 
@@ -452,14 +457,16 @@ def test_a_stale_answer_is_refused(tmp_path: Path) -> None:
     assert isinstance(answer, Placed)
 
     with pytest.raises(StaleAnswerError, match="does not fit the instance"):
-        answer_given(read(tmp_path, text.replace("cpu: 6", "cpu: 9")), answer.placement, 1.0)
+        answer_from_placement(
+            read(tmp_path, text.replace("cpu: 6", "cpu: 9")), answer.placement, 1.0
+        )
 
 
 def test_a_given_answer_is_explained_like_a_found_one(tmp_path: Path) -> None:
     text = "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 9}}]"
     instance = read(tmp_path, text)
 
-    given_one = explain(instance, answer_given(instance, Placement(), 1.0), seconds=0.0)
+    given_one = explain(instance, answer_from_placement(instance, Placement(), 1.0), seconds=0.0)
     assert given_one == explained(instance, seconds=0.0)
 
 
@@ -467,7 +474,9 @@ def test_each_kind_that_is_named_is_looked_for() -> None:
     assert tuple(KINDS) == CHANGE_KINDS
 
 
-@pytest.mark.parametrize("look", [mend_node, relax, give_up])
+@pytest.mark.parametrize(
+    "look", [fewest_nodes_to_mend, fewest_policies_to_relax, fewest_terms_to_give_up]
+)
 def test_what_cannot_change_anything_is_ruled_out(look: object, tmp_path: Path) -> None:
     instance = read(
         tmp_path, "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 9}}]"
@@ -475,4 +484,4 @@ def test_what_cannot_change_anything_is_ruled_out(look: object, tmp_path: Path) 
     assert isinstance(solve(instance, GREEDY), Infeasible)
 
     assert callable(look)
-    assert look(Trials(instance, LONG_S)) is TrialOutcome.RULED_OUT
+    assert look(ChangeTrials(instance, LONG_S)) is TrialOutcome.RULED_OUT

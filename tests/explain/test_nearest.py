@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cli_samples import TWO_NUMA_NODES
 from placer import Engine, Placed, SolveOptions, load_instance, solve
 from placer.explain.explain import explain
-from placer.explain.explanation import Explanation, Winner
+from placer.explain.explanation import Explanation, OutvotingPods
 from placer_models.cluster import Instance
 from worlds import tiny_instance
 
@@ -181,7 +181,7 @@ def test_who_is_outvoted_hears_by_whom_and_by_which_tier(tmp_path: Path) -> None
 
     assert one.pods == (("default", "low"),)
     assert holders(one) == [("high", 3, True)]
-    assert one.winner == Winner((("default", "high"),), "placed.priority-5")
+    assert one.winner == OutvotingPods((("default", "high"),), "placed.priority-5")
     assert one.token == "outvoted/device-count"
 
 

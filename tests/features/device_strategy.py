@@ -10,7 +10,7 @@ from features.shares import shares_only
 from placer_models.cluster import Instance
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, PodSpec
 from placer_models.policy import JointScope, Strength
 from tiny_machines import RDMA
@@ -60,10 +60,10 @@ def _by_strategy(rng: Random, spec: PodSpec) -> PodSpec:
         ),
     )
     first = GPU in {d.type for c in spec.containers for d in c.requests.devices if d.count}
-    strategy = DeviceStrategy.APPLY_FOR_ALL
+    strategy = DeviceRequestFanOut.APPLY_FOR_ALL
     joint = spec.joint
     if first and (requests.count_of(GPU) or others) and rng.random() < 0.75:
-        strategy = DeviceStrategy.APPLY_FOR_EACH_GROUP
+        strategy = DeviceRequestFanOut.APPLY_FOR_EACH_GROUP
         joint = JointAllocation(
             (GPU, RDMA),
             rng.choice((JointScope.SAME_PCIE, JointScope.SAME_PCIE, JointScope.SAME_NUMA_NODE)),

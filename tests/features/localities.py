@@ -7,11 +7,17 @@ from features.feature import Feature
 from placer_models.cluster import Instance, Machine
 from placer_models.pod import Gang
 from placer_models.policy import (
-    Locality,
+    CpuLocalityWish,
 )
 from worlds import tiny_instance
 
-WISHES = ((), (Locality.PACKAGE,), (Locality.LLC,), (Locality.LLC,), tuple(Locality))
+WISHES = (
+    (),
+    (CpuLocalityWish.PACKAGE,),
+    (CpuLocalityWish.LLC,),
+    (CpuLocalityWish.LLC,),
+    tuple(CpuLocalityWish),
+)
 """What is drawn from."""
 
 

@@ -5,7 +5,7 @@ from random import Random
 
 from features.feature import Feature
 from placer_models.cluster import Instance, Node
-from placer_models.network import Grouping, LevelRule
+from placer_models.network import GatherOrSpread, LevelRule
 from placer_models.pod import Gang
 from placer_models.policy import Strength
 from tiny_machines import unused_name
@@ -54,14 +54,16 @@ def _asking(rng: Random, gang: Gang) -> Gang:
 
 def level_rule(rng: Random) -> LevelRule:
     """Draw what a gang may ask of a level."""
-    grouping = rng.choice((*[Grouping.GATHER] * 2, *[Grouping.SPREAD] * 2, Grouping.MULTIPLES))
+    grouping = rng.choice(
+        (*[GatherOrSpread.GATHER] * 2, *[GatherOrSpread.SPREAD] * 2, GatherOrSpread.MULTIPLES)
+    )
     strength = rng.choice(tuple(Strength))
     match grouping:
-        case Grouping.GATHER:
+        case GatherOrSpread.GATHER:
             return LevelRule(rng.choice(LEVELS), grouping, strength)
-        case Grouping.SPREAD:
+        case GatherOrSpread.SPREAD:
             return LevelRule(rng.choice(LEVELS), grouping, strength, rng.choice((1, 1, 2)))
-        case Grouping.MULTIPLES:
+        case GatherOrSpread.MULTIPLES:
             return LevelRule(rng.choice(LEVELS), grouping, count=2)
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from placer_models.capacity import Quantity, Unit
+from placer_models.capacity import CapacityUnit, Quantity
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device
-from placer_models.device_share import DeviceShare, share_taken, totals_of
+from placer_models.device_share import DeviceShare, amounts_of_share, device_capacity_of
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -17,8 +17,12 @@ from worlds import tiny_instance
 DISK = "disk"
 
 QUANTITIES = {
-    DISK: (("bandwidth", Unit.UNITS), ("engine", Unit.PERCENT), ("space", Unit.BYTES)),
-    GPU: (("encoders", Unit.UNITS),),
+    DISK: (
+        ("bandwidth", CapacityUnit.UNITS),
+        ("engine", CapacityUnit.PERCENT),
+        ("space", CapacityUnit.BYTES),
+    ),
+    GPU: (("encoders", CapacityUnit.UNITS),),
 }
 """By device type, ascending by name; a device may lack any of them."""
 
@@ -72,7 +76,7 @@ def _with_quantities(rng: Random, machine: Machine) -> Machine:
 
 def _device(rng: Random, minor: int, home: int | None) -> Device:
     capacity = tuple(
-        Quantity(name, 100 if unit is Unit.PERCENT else rng.choice(TOTALS), unit)
+        Quantity(name, 100 if unit is CapacityUnit.PERCENT else rng.choice(TOTALS), unit)
         for name, unit in QUANTITIES[DISK]
         if rng.random() < 0.7
     )
@@ -168,7 +172,9 @@ def _running(rng: Random, node: Node, number: int, cpus: frozenset[int]) -> Runn
     """Return a pod that holds a part of a disk already, or all of it where it cannot give one."""
     device = rng.choice([d for d in node.machine.devices if d.type == DISK])
     share = _share(rng, _offered([node])[DISK])
-    held: DeviceShare | None = share if share_taken(share, totals_of(device)) else None
+    held: DeviceShare | None = (
+        share if amounts_of_share(share, device_capacity_of(device)) else None
+    )
     requests = Resources(devices=(DeviceRequest(DISK, 1, held),))
     pod = Pod(f"holder-{number}", "default", PodSpec((Container("app", requests),), QosClass.BE))
     grant = DeviceGrant(DISK, device.minor, device.id, held)

@@ -6,7 +6,7 @@ from random import Random
 from features.feature import Feature
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU
-from placer_models.device_share import DeviceShare, share_taken, totals_of
+from placer_models.device_share import DeviceShare, amounts_of_share, device_capacity_of
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from tiny_machines import RDMA
 from worlds import tiny_instance
@@ -134,13 +134,13 @@ def _running(rng: Random, node: Node, runner: RunningPod) -> RunningPod:
     requests = runner.pod.spec.requests
     if not requests.devices or rng.random() < 0.3:
         return runner
-    total = {(d.type, d.minor): totals_of(d) for d in node.machine.devices}
+    total = {(d.type, d.minor): device_capacity_of(d) for d in node.machine.devices}
     shares = {
         request.type: _share(rng) if request.type == GPU else DeviceShare(percent=40)
         for request in requests.devices
     }
     grants = runner.placement.devices
-    if any(share_taken(shares[g.type], total[g.type, g.minor]) is None for g in grants):
+    if any(amounts_of_share(shares[g.type], total[g.type, g.minor]) is None for g in grants):
         return runner
     whole = tuple(replace(r, share=shares[r.type]) for r in requests.devices)
     spec = replace(

@@ -8,7 +8,7 @@ from features.shares import shares_only
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare
-from placer_models.legal import first_fault
+from placer_models.legal import first_spec_fault
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Variant
 from tiny_machines import RDMA
 from worlds import tiny_instance
@@ -57,7 +57,7 @@ def _with_variants(rng: Random, spec: PodSpec) -> PodSpec:
         for value in rng.sample(VALUES, rng.choice((1, 2, 2)))
     )
     found = replace(spec, variants=variants)
-    return spec if first_fault(found) else found
+    return spec if first_spec_fault(found) else found
 
 
 def _asking(rng: Random, containers: tuple[Container, ...]) -> tuple[Container, ...]:

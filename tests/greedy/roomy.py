@@ -3,7 +3,7 @@
 from dataclasses import replace
 from random import Random
 
-from placer_models.capacity import Quantity, Unit
+from placer_models.capacity import CapacityUnit, Quantity
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -21,10 +21,10 @@ from placer_models.pod import (
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
+    CpuLocalityWish,
     DeviceScope,
     ExclusivePolicy,
     JointScope,
-    Locality,
     QosClass,
     Strength,
 )
@@ -60,7 +60,7 @@ def with_disks(rng: Random, machine: Machine) -> Machine:
             i,
             capacity=(
                 Quantity("bandwidth", rng.choice((1_000, 3_000))),
-                Quantity("space", rng.choice((1, 2)) * 2**40, Unit.BYTES),
+                Quantity("space", rng.choice((1, 2)) * 2**40, CapacityUnit.BYTES),
             ),
         )
         for i in range(3)
@@ -70,7 +70,7 @@ def with_disks(rng: Random, machine: Machine) -> Machine:
 
 def of_disks(rng: Random) -> tuple[DeviceRequest, ...]:
     """Draw parts of disks: amounts, or percent, and maybe a whole one beside them."""
-    space = Quantity("space", rng.choice((1, 300, 700)) * GIB, Unit.BYTES)
+    space = Quantity("space", rng.choice((1, 300, 700)) * GIB, CapacityUnit.BYTES)
     bandwidth = Quantity("bandwidth", rng.choice((100, 600, 900)))
     capacity = rng.choice(((space,), (bandwidth,), (bandwidth, space)))
     share = DeviceShare(capacity=capacity) if rng.random() < 0.85 else DeviceShare(30)
@@ -115,7 +115,7 @@ def spec(rng: Random) -> PodSpec:
         if types == {GPU, "rdma"}
         else None,
         scopes=((GPU, rng.choice(list(DeviceScope))),) if types == {GPU} and not parts else (),
-        locality=rng.choice(((), (), (Locality.LLC,), (Locality.PACKAGE,))),
+        locality=rng.choice(((), (), (CpuLocalityWish.LLC,), (CpuLocalityWish.PACKAGE,))),
         exclusive=rng.choice((ExclusivePolicy.NONE, *ExclusivePolicy)),
         exclusive_strength=rng.choice(list(Strength)),
     )

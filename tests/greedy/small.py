@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer.counting.account import accounts_of
 from placer.counting.placements import Unrealisable, realise
-from placer.greedy.node_table import NodeTable
+from placer.greedy.node_table import GreedyNodeTable
 from placer.judge.breaches import Breach, breaches
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node, RunningPod
@@ -140,7 +140,7 @@ def faults(world: Instance, choices: Choices) -> tuple[Breach, ...]:
     return breaches(world, realised(world, choices))
 
 
-def scanned(table: NodeTable, problem: Problem, pod: int) -> tuple[int, ...] | None:
+def scanned(table: GreedyNodeTable, problem: Problem, pod: int) -> tuple[int, ...] | None:
     """Return the least cost of a node for the pod, by asking every node."""
     shape = problem.pods[pod]
     bids = [table.bid(shape, table.state(node)) for node in range(len(problem.nodes))]

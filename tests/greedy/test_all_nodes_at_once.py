@@ -7,12 +7,12 @@ import pytest
 
 from mixed_worlds import mixed_instance
 from placer.counting.account import accounts_of
-from placer.greedy.columns import Columns
+from placer.greedy.columns import NodeColumnLayout
 from placer.greedy.node_rows import NodeRows
 from placer.state.batch import build_problem
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance
-from placer_models.illegal_running import with_counted
+from placer_models.illegal_running import with_running_as_counted
 from placer_models.incremental import PersistentTuple
 from placer_models.problem.problem import Problem
 
@@ -22,7 +22,7 @@ WORLDS = 60
 def worlds(batch: int) -> Iterator[tuple[Instance, Problem]]:
     """Yield worlds with words of all families, and the Problem that the greedy path has of each."""
     for seed in range(WORLDS * batch, WORLDS * (batch + 1)):
-        world = with_counted(mixed_instance(seed))
+        world = with_running_as_counted(mixed_instance(seed))
         yield world, build_problem(world, each_core=True, absolute=True, scored=seed % 2 == 0)
 
 
@@ -53,7 +53,7 @@ def test_rows_of_all_nodes_are_those_of_each(batch: int) -> None:
     Nodes have one cell, or several.
     """
     for _, problem in worlds(batch):
-        columns = Columns.of(problem)
+        columns = NodeColumnLayout.of(problem)
         layouts = list(range(len(problem.nodes)))
         rows = columns.rows_of(problem.nodes, layouts)
         for node, layout, row in zip(problem.nodes, layouts, rows, strict=True):

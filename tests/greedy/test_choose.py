@@ -9,8 +9,8 @@ import pytest
 from brute_force import best_placement
 from greedy.small import Numa, gang, instance, links_of, machine, realised, spec
 from placer.greedy.chooser import choose
-from placer.greedy.cores import capacity
-from placer.greedy.node_table import NodeTable
+from placer.greedy.cores import most_ownable_cpus
+from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.offer import AT
 from placer.greedy.place import place_greedily
 from placer.judge.measure import measure
@@ -77,7 +77,7 @@ def least_cells(node: NodeState, shape: Shape, fit: Fit) -> int | None:
 
 
 def enough(node: NodeState, shape: Shape, fit: Fit, cells: set[int]) -> bool:
-    cpus = sum(capacity(c, fit) for c in node.cores if c.cell in cells)
+    cpus = sum(most_ownable_cpus(c, fit) for c in node.cores if c.cell in cells)
     had = {
         bank.type: sum(n for n, cell in zip(bank.free, bank.cells, strict=True) if cell in cells)
         for bank in node.banks
@@ -134,7 +134,7 @@ def test_the_fastest_pair_wins_over_the_nearest_cpus() -> None:
     half = Numa(cores=(2, 2), gpus=2)
     node = machine(half, half, links=links_of(rows))
     problem = build_problem(instance([node], gang("a", spec(2, gpus=2))))
-    choice = NodeTable(problem).find(0)
+    choice = GreedyNodeTable(problem).find(0)
 
     assert choice is not None
     assert choice.devices == ((1, 0, 1, 0),)
@@ -147,7 +147,7 @@ def test_of_numa_nodes_that_fit_the_best_linked_is_taken() -> None:
     rows = [[0, 5, 1, 1], [5, 0, 1, 1], [1, 1, 0, 9], [1, 1, 9, 0]]
     node = machine(Numa(gpus=2), Numa(gpus=2), links=links_of(rows))
     pod = spec(gpus=2, alignment=AlignmentPolicy.SINGLE_NUMA_NODE)
-    choice = NodeTable(build_problem(instance([node], gang("a", pod)))).find(0)
+    choice = GreedyNodeTable(build_problem(instance([node], gang("a", pod)))).find(0)
 
     assert choice is not None
     assert choice.devices == ((0, 2),)

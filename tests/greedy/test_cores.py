@@ -2,7 +2,7 @@
 
 from greedy.small import Numa, gang, instance, machine, spec
 from placer.greedy.chooser import choose
-from placer.greedy.node_table import NodeTable
+from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.offer import AT
 from placer.state.batch import build_problem
 from placer_models.goals import BIND
@@ -17,7 +17,7 @@ FULL = BindPolicy.FULL_PCPUS
 def takes(cores: tuple[int, ...], *specs: PodSpec) -> list[tuple[CoreTake, ...] | None]:
     """Place pods one after the other on a node; return what each takes of the classes."""
     problem = build_problem(instance([machine(Numa(cores=cores))], gang("a", *specs)))
-    table = NodeTable(problem)
+    table = GreedyNodeTable(problem)
     found: list[tuple[CoreTake, ...] | None] = []
     for pod in range(len(specs)):
         choice = table.find(pod)
@@ -50,7 +50,7 @@ def test_a_broken_core_is_looked_for_on_every_numa_node() -> None:
     other NUMA node has less left.
     """
     node = machine(Numa(cores=(2,) * 2), Numa(cores=(2,) * 3, gpus=1))
-    table = NodeTable(build_problem(instance([node], gang("a", spec(1, gpus=1), spec(1)))))
+    table = GreedyNodeTable(build_problem(instance([node], gang("a", spec(1, gpus=1), spec(1)))))
     found = []
     for pod in (0, 1):
         choice = table.find(pod)
@@ -117,7 +117,7 @@ def test_the_odd_thread_stays_beside_the_whole_cores() -> None:
     The second NUMA node has the tighter core, but the pod is on the first.
     """
     node = machine(Numa(cores=(2,) * 4), Numa(cores=(2,)))
-    choice = NodeTable(build_problem(instance([node], gang("a", spec(5))))).find(0)
+    choice = GreedyNodeTable(build_problem(instance([node], gang("a", spec(5))))).find(0)
 
     assert choice is not None
     assert choice.cores == (CoreTake(2, 1, 1), CoreTake())
@@ -129,7 +129,7 @@ def test_the_price_counts_cpus_against_the_policy() -> None:
     """
     world = instance([machine(Numa(cores=(2, 2)))], gang("a", spec(2, bind=SPREAD), spec(2)))
     problem = build_problem(world)
-    table = NodeTable(problem)
+    table = GreedyNodeTable(problem)
     first = table.find(0)
     assert first is not None
     table.take(0, first)

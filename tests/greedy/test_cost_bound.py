@@ -12,12 +12,12 @@ import pytest
 from greedy import roomy
 from greedy.small import Numa, gang, instance, machine, scanned, spec
 from mixed_worlds import mixed_instance
-from placer.greedy.columns import Columns, Numbers
+from placer.greedy.columns import NodeColumnLayout, Numbers
 from placer.greedy.cost_bound import PlacementCostBound
 from placer.greedy.gather import gather
 from placer.greedy.node_rows import NodeRows
-from placer.greedy.node_strategy import usable_left
-from placer.greedy.node_table import NodeTable
+from placer.greedy.node_strategy import usable_node_points
+from placer.greedy.node_table import GreedyNodeTable
 from placer.state.batch import build_problem
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Gang, PodSpec
@@ -42,10 +42,10 @@ OTHERS = [strategy for strategy in NodeStrategy if strategy is not NodeStrategy.
 class Looked:
     """The nodes of a table, in numbers."""
 
-    def __init__(self, table: NodeTable) -> None:
+    def __init__(self, table: GreedyNodeTable) -> None:
         """Look at the table as nothing is placed yet."""
         self._table = table
-        self._columns = Columns.of(table.problem)
+        self._columns = NodeColumnLayout.of(table.problem)
         self._largest: Numbers = self._rows().numbers.max(axis=1, initial=0)
 
     def bound(self, node: int, *shapes: int) -> tuple[int, ...] | None:
@@ -68,7 +68,7 @@ class Looked:
         return NodeRows.of(self._columns, rows)
 
 
-def while_pods_come(table: NodeTable, rng: Random) -> Iterator[None]:
+def while_pods_come(table: GreedyNodeTable, rng: Random) -> Iterator[None]:
     """Yield while pods are placed in some order; some are taken back at once."""
     yield
     pods = range(len(table.problem.pods))
@@ -93,7 +93,7 @@ def test_no_place_on_a_real_machine_costs_less(batch: int) -> None:
 
 def check_on_a_real_machine(seed: int) -> None:
     """Compare the bound with what one pod, and two together, would cost on each node."""
-    table = NodeTable(build_problem(roomy.instance(seed)))
+    table = GreedyNodeTable(build_problem(roomy.instance(seed)))
     looked = Looked(table)
     shapes = range(len(table.problem.shapes))
     rng = Random(seed)
@@ -113,7 +113,9 @@ def check_on_a_real_machine(seed: int) -> None:
                     both = looked.bound(node, shape, other)
                     assert both is not None
                     *priced, _ = map(sum, zip(bid.price, next_bid.price, strict=True))
-                    lost = usable_left(table.left(state)) - usable_left(table.left(next_bid.state))
+                    lost = usable_node_points(table.left(state)) - usable_node_points(
+                        table.left(next_bid.state)
+                    )
                     assert both <= (*priced, lost, table.spare(next_bid.state))
 
 
@@ -123,7 +125,7 @@ def test_no_place_costs_less(seed: int) -> None:
     In tiny worlds, with and without the words of all families, for every shape on every node.
     """
     for world in (tiny_instance(seed), mixed_instance(seed)):
-        table = NodeTable(build_problem(world))
+        table = GreedyNodeTable(build_problem(world))
         looked = Looked(table)
         for _ in while_pods_come(table, Random(seed)):
             for shape in range(len(table.problem.shapes)):
@@ -142,7 +144,7 @@ def test_no_place_costs_less_by_any_strategy(strategy: NodeStrategy) -> None:
     """
     for seed in range(STRATEGY_WORLDS):
         make = tiny_instance if seed % 2 else mixed_instance
-        table = NodeTable(build_problem(replace(make(seed), strategy=strategy)))
+        table = GreedyNodeTable(build_problem(replace(make(seed), strategy=strategy)))
         looked = Looked(table)
         rng = Random(seed)
         shapes = range(len(table.problem.shapes))
@@ -169,7 +171,7 @@ def test_the_best_node_is_found_without_looking_into_all(seed: int) -> None:
     others = [replace(tiny_instance(seed), strategy=OTHERS[seed % len(OTHERS)])]
     for world in (tiny_instance(seed), mixed_instance(seed), *others):
         problem = build_problem(world)
-        table, asked = NodeTable(problem), NodeTable(problem)
+        table, asked = GreedyNodeTable(problem), GreedyNodeTable(problem)
         if table.affinity is not None:
             continue
         for pod in Random(seed).sample(range(len(problem.pods)), len(problem.pods)):
@@ -197,7 +199,9 @@ KINDS = {
 }
 
 
-def crowded(*gangs: Gang, strategy: NodeStrategy = NodeStrategy.USABLE) -> tuple[NodeTable, range]:
+def crowded(
+    *gangs: Gang, strategy: NodeStrategy = NodeStrategy.USABLE
+) -> tuple[GreedyNodeTable, range]:
     """Return 60 nodes that pods have made all different, and the pods of the gangs."""
     others = [
         spec(1 + i % 5, gpus=i % 3, memory_bytes=1 + i % 7, bind=bind)
@@ -205,7 +209,7 @@ def crowded(*gangs: Gang, strategy: NodeStrategy = NodeStrategy.USABLE) -> tuple
     ]
     crowd = [gang(f"old-{i}", each) for i, each in enumerate(others)]
     asked = replace(instance([machine(SMT, SMT)] * 60, *crowd, *gangs), strategy=strategy)
-    table = NodeTable(build_problem(asked))
+    table = GreedyNodeTable(build_problem(asked))
     rng = Random(0)
     for pod in range(len(crowd)):
         node = rng.randrange(60)
@@ -256,7 +260,7 @@ def test_a_gang_gathers_where_it_would_if_all_nodes_were_looked_into(
     found = gather(table, pods, len(pods))
     looks = table.evaluations - before
 
-    monkeypatch.setattr(NodeTable, "nodes_by_bound", lambda *_: ([], []))
+    monkeypatch.setattr(GreedyNodeTable, "nodes_by_bound", lambda *_: ([], []))
     plain, pods = crowded(gang("new", *members, gathered=True))
     before = plain.evaluations
 

@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.greedy.masks import masks
+from placer.greedy.masks import cell_sets_holding
 
 AMOUNTS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=7)
 
@@ -29,7 +29,7 @@ def test_a_set_of_every_sort_that_is_enough_is_found(
         for cells in combinations(useful, min(size, len(useful)))
         if enough(amounts, cells, need)
     }
-    found = list(masks(amounts, need, size, kinds=amounts))
+    found = list(cell_sets_holding(amounts, need, size, kinds=amounts))
     sorts = [tuple(sorted(amounts[cell] for cell in cells)) for cells in found]
 
     assert all(enough(amounts, cells, need) for cells in found)
@@ -41,15 +41,15 @@ def test_cells_that_differ_are_all_tried() -> None:
     """
     Two cells hold the same, but one is of another kind: both come up.
     """
-    assert list(masks([(2,), (2,)], (2,), 1, kinds=["a", "b"])) == [(0,), (1,)]
-    assert list(masks([(2,), (2,)], (2,), 1, kinds=["a", "a"])) == [(0,)]
+    assert list(cell_sets_holding([(2,), (2,)], (2,), 1, kinds=["a", "b"])) == [(0,), (1,)]
+    assert list(cell_sets_holding([(2,), (2,)], (2,), 1, kinds=["a", "a"])) == [(0,)]
 
 
 def test_the_richest_set_comes_first() -> None:
     """
     Where trying is cut short, what was tried had the most to give.
     """
-    first, *_ = masks([(1,), (3,), (2,)], (3,), 2, kinds=[0, 1, 2])
+    first, *_ = cell_sets_holding([(1,), (3,), (2,)], (3,), 2, kinds=[0, 1, 2])
 
     assert set(first) == {1, 2}
 
@@ -58,5 +58,5 @@ def test_many_cells_that_are_alike_are_quickly_searched() -> None:
     """
     Seventeen of 34 equal cells are one set; of 34 empty ones there is none.
     """
-    assert len(list(masks([(1,)] * 34, (17,), 17, kinds=[0] * 34))) == 1
-    assert list(masks([(0,)] * 34, (17,), 17, kinds=[0] * 34)) == []
+    assert len(list(cell_sets_holding([(1,)] * 34, (17,), 17, kinds=[0] * 34))) == 1
+    assert list(cell_sets_holding([(0,)] * 34, (17,), 17, kinds=[0] * 34)) == []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from greedy.small import Numa, gang, instance, machine, scanned, spec
 from placer.greedy import node_table
 from placer.greedy.cache import GreedyCache
-from placer.greedy.node_table import NodeTable
+from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.place import place_greedily
 from placer.greedy.ranking import Ranking
 from placer.state.batch import build_problem
@@ -34,7 +34,7 @@ def some_pods(rng: Random, nodes: int = 3, pods: int = 12) -> Instance:
     return instance([SMALL] * nodes, *(gang(f"g{i}", rng.choice(KINDS)) for i in range(pods)))
 
 
-def states(table: NodeTable) -> list[int]:
+def states(table: GreedyNodeTable) -> list[int]:
     return [table.state(node) for node in range(len(table.problem.nodes))]
 
 
@@ -45,7 +45,7 @@ def test_the_best_node_is_the_best_of_all_nodes(rng: Random) -> None:
     anew says is the least.
     """
     problem = build_problem(some_pods(rng))
-    table = NodeTable(problem)
+    table = GreedyNodeTable(problem)
     marks = [table.mark()]
     for pod in range(len(problem.pods)):
         least = scanned(table, problem, pod)
@@ -68,7 +68,7 @@ def test_undo_is_exact(rng: Random) -> None:
     After an undo every node is in the state it was in, and the same places are found.
     """
     problem = build_problem(some_pods(rng))
-    table = NodeTable(problem)
+    table = GreedyNodeTable(problem)
     before: dict[int, tuple[list[int], int]] = {}
     for pod in range(len(problem.pods)):
         before[pod] = (states(table), table.mark())
@@ -110,7 +110,7 @@ def test_few_rankings_are_kept_and_nothing_found_depends_on_them(
         monkeypatch.setattr(node_table, "MOST_RANKINGS", most)
         monkeypatch.setattr(node_table, "MOST_RANKED", 0)
         made.clear()
-        table = NodeTable(problem)
+        table = GreedyNodeTable(problem)
         for pod in range(len(problem.pods)):
             choice = table.find(pod)
             assert choice is not None
@@ -147,7 +147,7 @@ def test_nodes_that_are_alike_share_a_state() -> None:
     """
     Three equal nodes are one state; after a pod two still are.
     """
-    table = NodeTable(build_problem(instance([SMALL] * 3, gang("a", spec(2)))))
+    table = GreedyNodeTable(build_problem(instance([SMALL] * 3, gang("a", spec(2)))))
     assert len(set(states(table))) == 1
 
     choice = table.find(0)
@@ -163,7 +163,9 @@ def test_the_node_that_loses_least_and_is_fullest_is_best() -> None:
     The CPU pod goes where no GPU is idle; the second one joins it.
     """
     plain = machine(Numa(cores=(2,) * 4, memory_bytes=16))
-    table = NodeTable(build_problem(instance([SMALL, plain, plain], gang("a", spec(2), spec(2)))))
+    table = GreedyNodeTable(
+        build_problem(instance([SMALL, plain, plain], gang("a", spec(2), spec(2))))
+    )
     for pod in (0, 1):
         choice = table.find(pod)
         assert choice is not None
@@ -175,6 +177,6 @@ def test_a_fleet_without_nodes_has_no_place() -> None:
     """
     Nothing is found where nothing is.
     """
-    table = NodeTable(build_problem(instance([], gang("a", spec(1)))))
+    table = GreedyNodeTable(build_problem(instance([], gang("a", spec(1)))))
 
     assert table.find(0) is None

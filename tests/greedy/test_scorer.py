@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placer.greedy.columns import Indices
-from placer.greedy.scorer import FreeNodes, NodeScores, PodAsk
+from placer.greedy.scorer import NodeScores, PodAsk, ScorerColumns
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
 from placer.search.options import Engine, SolveOptions
@@ -43,7 +43,7 @@ class DrawnScorer:
 
     drawn: Drawn
 
-    def epoch(self, free: FreeNodes) -> int:
+    def epoch(self, free: ScorerColumns) -> int:
         """Return how full all nodes are."""
         return int(free.gpu_milli.sum()) // 1500 if self.drawn.by_epoch else 0
 
@@ -53,7 +53,7 @@ class DrawnScorer:
         fitting = [gpu for gpu, milli in enumerate(left[1:]) if milli >= ask.gpu_milli > 0]
         return rng.randrange(-3, 3), rng.choice(fitting or [-1])
 
-    def score(self, ask: PodAsk, free: FreeNodes, nodes: Indices) -> NodeScores:
+    def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:
         """Draw for each node."""
         epoch = self.epoch(free)
         found = [
@@ -188,10 +188,10 @@ class Seeing:
         """Return itself."""
         return self
 
-    def epoch(self, free: FreeNodes) -> None:
+    def epoch(self, free: ScorerColumns) -> None:
         """Nothing ever changes."""
 
-    def score(self, ask: PodAsk, free: FreeNodes, nodes: Indices) -> NodeScores:
+    def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:
         """Return zeros."""
         self.seen.append((ask.memory_bytes, free.memory_bytes[nodes].tolist()))
         return NodeScores(np.zeros(len(nodes), dtype=np.int64))
@@ -205,9 +205,9 @@ class Same:
         """Return itself."""
         return self
 
-    def epoch(self, free: FreeNodes) -> None:
+    def epoch(self, free: ScorerColumns) -> None:
         """Nothing ever changes."""
 
-    def score(self, ask: PodAsk, free: FreeNodes, nodes: Indices) -> NodeScores:
+    def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:
         """Return zeros."""
         return NodeScores(np.zeros(len(nodes), dtype=np.int64))

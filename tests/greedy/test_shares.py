@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from placer.counting.account import accounts_of
 from placer.counting.placements import Unrealisable, realise
-from placer.greedy.node_table import NodeTable
+from placer.greedy.node_table import GreedyNodeTable
 from placer.judge.breaches import breaches
 from placer.state.batch import build_problem
-from placer_models.capacity import Quantity, Unit
+from placer_models.capacity import CapacityUnit, Quantity
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -26,7 +26,9 @@ def pod(name: str, *requests: DeviceRequest) -> Pod:
 
 
 GPU_OF_1000_BYTES = Device(GPU, 0, memory_bytes=1000)
-DISK = Device("disk", 0, capacity=(Quantity("bandwidth", 100), Quantity("space", 100, Unit.BYTES)))
+DISK = Device(
+    "disk", 0, capacity=(Quantity("bandwidth", 100), Quantity("space", 100, CapacityUnit.BYTES))
+)
 
 
 def given(
@@ -48,7 +50,7 @@ def given(
     instance = Instance((Node("n", machine),), tuple(map(lone, waiting)), running=tuple(running))
     accounts = accounts_of(instance)
     problem = build_problem(instance, accounts)
-    table = NodeTable(problem)
+    table = GreedyNodeTable(problem)
     for index in range(len(waiting)):
         choice = table.find(index)
         if choice is not None:
@@ -74,7 +76,7 @@ def test_the_fullest_is_the_one_with_least_of_what_is_asked_for() -> None:
     """
 
     def disk(bandwidth: int, space: int) -> DeviceShare:
-        asked = Quantity("bandwidth", bandwidth), Quantity("space", space, Unit.BYTES)
+        asked = Quantity("bandwidth", bandwidth), Quantity("space", space, CapacityUnit.BYTES)
         return DeviceShare(capacity=tuple(quantity for quantity in asked if quantity.amount))
 
     held = {1: disk(80, 10), 2: disk(10, 80)}

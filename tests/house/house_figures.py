@@ -134,9 +134,9 @@ def places_of_tiers(house: House) -> list[str]:
         named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & told
         prices = [
             len(node.keywords)
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Price"
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Price", "PlacePrice")
             else sum(isinstance(part, ast.AnnAssign) for part in node.body)
-            if isinstance(node, ast.ClassDef) and node.name == "Price"
+            if isinstance(node, ast.ClassDef) and node.name in ("Price", "PlacePrice")
             else 0
             for node in ast.walk(tree)
         ]

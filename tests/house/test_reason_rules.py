@@ -31,7 +31,7 @@ def _demanded() -> Iterator[tuple[str, str]]:
     """Yield each name that some source file gives a Demand as text, and the file."""
     for path in sorted(Path(placer.__file__).parent.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Demand":
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "RuleDemand":
                 for name in ast.walk(node.args[0]) if node.args else ():
                     if isinstance(name, ast.Constant) and isinstance(name.value, str):
                         yield name.value, path.name

@@ -14,11 +14,11 @@ from placer_cli.draw.verdict import verdict
 from placer_cli.output import Format, document_text
 from placer_models.cluster import Instance, Node
 from placer_models.files.documents import documents_of
-from placer_models.instance.placement_claims import PlacementClaims, false_status
+from placer_models.instance.placement_claims import PlacementClaims, claimed_status_faults
 from placer_models.instance.placement_file import (
     PlacementFile,
     answer_to_json,
-    placement_with_claims,
+    placement_with_file_claims,
 )
 from placer_models.left_out import LeftOut
 from placer_models.machines.catalogue import load_machine
@@ -29,12 +29,12 @@ from placer_models.reasons import (
     FewMembers,
     GroupTooLarge,
     Illegal,
-    IllegalGang,
+    IllegalGangInGroup,
     IllegalMembers,
+    NoPlaceStage,
     NotFound,
-    OutOfTime,
     Reason,
-    When,
+    ReasonTimeout,
 )
 from tiny_pods import lone
 
@@ -47,16 +47,16 @@ HUGE = Pod(
 BAD = Pod("bad", "default", PodSpec(()))
 
 WORDS: list[tuple[Reason, str]] = [
-    (Blocked(When.EMPTY, ()), "never"),
-    (Blocked(When.RUNNING, ()), "not-now"),
-    (Blocked(When.PLACED, ()), "outvoted"),
-    (FewMembers(When.EMPTY, "g", 3, 2, 1, is_bound=False), "never"),
-    (GroupTooLarge(When.RUNNING, "g"), "not-now"),
+    (Blocked(NoPlaceStage.EMPTY, ()), "never"),
+    (Blocked(NoPlaceStage.RUNNING, ()), "not-now"),
+    (Blocked(NoPlaceStage.PLACED, ()), "outvoted"),
+    (FewMembers(NoPlaceStage.EMPTY, "g", 3, 2, 1, is_bound=False), "never"),
+    (GroupTooLarge(NoPlaceStage.RUNNING, "g"), "not-now"),
     (NotFound("n"), "not-found"),
-    (OutOfTime(), "time"),
+    (ReasonTimeout(), "time"),
     (Illegal("qos", "wrong"), "illegal"),
     (IllegalMembers("g", ("p",), 2, 2), "illegal"),
-    (IllegalGang("both", "g"), "illegal"),
+    (IllegalGangInGroup("both", "g"), "illegal"),
 ]
 
 
@@ -105,7 +105,7 @@ def claims_of(answer: Answer, instance: Instance) -> tuple[Placement, PlacementC
     assert yaml.safe_load(document_text(tree, Format.YAML)) == json.loads(text)
     schema = PlacementFile.model_json_schema(by_alias=True)
     assert faults(json.loads(text), schema, schema.get("$defs", {})) == []
-    return placement_with_claims(documents_of(text, Path("a.json"))[0])
+    return placement_with_file_claims(documents_of(text, Path("a.json"))[0])
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_the_status_counts_illegal_pods_among_those_without_a_place(
     placement, claims = claims_of(answer, instance)
 
     assert claims.status == status
-    assert [*false_status(claims, instance, placement)] == []
+    assert [*claimed_status_faults(claims, instance, placement)] == []
     assert breaches(instance, placement) == ()
     assert verdict(answer, instance, GREEDY).startswith(said)
 
@@ -139,7 +139,7 @@ def test_a_false_status_is_told_with_illegal_pods_counted() -> None:
     answer, instance = answered(FINE, BAD)
     placement, _ = claims_of(answer, instance)
 
-    told = [*false_status(PlacementClaims("placed"), instance, placement)]
+    told = [*claimed_status_faults(PlacementClaims("placed"), instance, placement)]
 
     assert told == ["the file claims 'placed', but 1 of 2 pods are placed; that is 'partly-placed'"]
 

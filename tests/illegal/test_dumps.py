@@ -15,7 +15,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.placement import GaveUp, Infeasible, Placed
-from placer_models.reasons import Illegal, IllegalGang, IllegalMembers
+from placer_models.reasons import Illegal, IllegalGangInGroup, IllegalMembers
 
 GREEDY = SolveOptions(Engine.GREEDY, workers=1, seed=1)
 BATCHES = 10
@@ -145,7 +145,7 @@ def test_the_group_of_such_a_gang_is_left_out_with_it() -> None:
     instance, _ = read(*CLUSTER, *objects, pod("fine"))
 
     assert list(places(instance)) == ["fine"]
-    (whole,) = [one for one in left_out(instance).values() if isinstance(one, IllegalGang)]
+    (whole,) = [one for one in left_out(instance).values() if isinstance(one, IllegalGangInGroup)]
     assert whole.gang == "g"
 
 

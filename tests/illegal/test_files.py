@@ -10,14 +10,14 @@ import yaml
 from illegal.illegal_pods import with_some_illegal
 from mixed_worlds import mixed_instance
 from placer.judge.misfits import misfits_of
-from placer.load import in_catalogue, load_instance
+from placer.load import is_catalogue_machine, load_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import InputError
 from placer_models.files.faults import MAX_FAULTS
-from placer_models.illegal_running import as_counted
+from placer_models.illegal_running import counted_as_legal
 from placer_models.instance.writer import instance_to_dict
 from placer_models.placement import Answer, Placed
 from placer_models.reasons import Illegal, IllegalMembers
@@ -311,9 +311,9 @@ def test_it_owns_the_cpus_that_its_file_names(tmp_path: Path) -> None:
     instance = load_instance([written(tmp_path, rest=f"running: [{bad}]\n")], skip_illegal=True)
 
     (runner,) = instance.running
-    assert format_cpu_list(as_counted(runner).placement.cpuset) == "0,128"
+    assert format_cpu_list(counted_as_legal(runner).placement.cpuset) == "0,128"
     assert runner.pod.spec.requests.cpu_milli == 1500
-    assert not as_counted(runner).movable
+    assert not counted_as_legal(runner).movable
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
@@ -328,7 +328,7 @@ def test_files_with_illegal_pods_are_solved_as_without_them(batch: int, tmp_path
         files = []
         for instance in (world, *with_some_illegal(rng, world, only=IN_FILES)):
             files.append(tmp_path / f"{len(files)}.yaml")
-            files[-1].write_text(yaml.safe_dump(instance_to_dict(instance, in_catalogue)))
+            files[-1].write_text(yaml.safe_dump(instance_to_dict(instance, is_catalogue_machine)))
         try:
             load_instance(files[:1])
         except InputError:

@@ -17,7 +17,13 @@ from placer_models.machines.catalogue import load_machine
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, Unplaced
 from placer_models.pod import Container, DeviceRequest, Gang, GangGroup, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.reasons import Illegal, IllegalGang, IllegalMembers, Verdict, verdict_of
+from placer_models.reasons import (
+    Illegal,
+    IllegalGangInGroup,
+    IllegalMembers,
+    UnplacedVerdict,
+    verdict_of_reasons,
+)
 from tiny_pods import lone
 
 NODE = Node("n", load_machine("dgx-a100"))
@@ -61,7 +67,7 @@ def test_one_illegal_pod_ends_nothing(spec: PodSpec) -> None:
     (left,) = answer.unplaced
     assert left.why == (Illegal(refused.value.fault.path, refused.value.fault.message),)
     assert left.reasons == (f"illegal: {left.why[0].text}",)
-    assert verdict_of(left.why) is Verdict.ILLEGAL
+    assert verdict_of_reasons(left.why) is UnplacedVerdict.ILLEGAL
 
 
 def test_a_share_that_no_device_gives_is_left_out_too() -> None:
@@ -123,7 +129,7 @@ def test_a_gang_below_its_minimum_is_left_out_whole_and_names_who_is_illegal() -
         "illegal: gang g has 2 of 4 members left (3 are needed), for these are illegal: g-1, g-3",
     )
     assert left["g-1"].reasons[0].startswith("illegal: containers[0].requests.cpu_milli: got 1.5")
-    assert {verdict_of(one.why) for one in left.values()} == {Verdict.ILLEGAL}
+    assert {verdict_of_reasons(one.why) for one in left.values()} == {UnplacedVerdict.ILLEGAL}
 
 
 def test_a_gang_group_goes_with_its_gang() -> None:
@@ -138,7 +144,7 @@ def test_a_gang_group_goes_with_its_gang() -> None:
 
     assert placed(answer) == {"fine"}
     left = unplaced(answer)
-    assert left["whole-0"].why == (IllegalGang("both", "short"),)
+    assert left["whole-0"].why == (IllegalGangInGroup("both", "short"),)
     assert isinstance(left["whole-1"].why[0], Illegal)
     assert isinstance(left["short-0"].why[0], IllegalMembers)
     assert left["whole-0"].reasons == (
@@ -174,7 +180,7 @@ def same_worlds(seed: int, options: SolveOptions) -> None:
     assert left[: len(others)] == others
     skipped = left[len(others) :]
     assert {(one.namespace, one.name) for one in skipped} == everyone - asked_about
-    assert {verdict_of(one.why) for one in skipped} <= {Verdict.ILLEGAL}
+    assert {verdict_of_reasons(one.why) for one in skipped} <= {UnplacedVerdict.ILLEGAL}
     told = {(one.namespace, one.name) for one in skipped if isinstance(one.why[0], Illegal)}
     assert told == bad.keys()
     assert _worth(found) == _worth(plain)

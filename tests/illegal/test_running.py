@@ -15,9 +15,9 @@ from placer.counting.account import account_of
 from placer.counting.node_resources import NODE_RESOURCES
 from placer.judge.breaches import breaches
 from placer.judge.misfits import misfits_of
-from placer.load import in_catalogue, load_instance
-from placer.node.document import node_placement_faults, node_placement_for
-from placer.node.targets import targets_of
+from placer.load import is_catalogue_machine, load_instance
+from placer.node.document import node_placement_faults, placement_of_node
+from placer.node.targets import container_targets
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
 from placer.search.options import Engine, SolveOptions
@@ -26,7 +26,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device_share import DeviceShare
 from placer_models.host_ports import HostPort
-from placer_models.illegal_running import as_counted, illegality
+from placer_models.illegal_running import counted_as_legal, illegality
 from placer_models.instance.writer import instance_to_dict
 from placer_models.legal import spec_faults
 from placer_models.machines.catalogue import load_machine
@@ -107,13 +107,13 @@ def test_what_is_counted_of_it_is_a_legal_pod(spec: PodSpec) -> None:
         devices=(DeviceGrant("gpu", 0, "", DeviceShare(percent=150, memory_percent=150)),),
     )
 
-    counted = as_counted(bad)
+    counted = counted_as_legal(bad)
 
     assert [*spec_faults(counted.pod.spec)] == []
     assert illegality(bad)
     assert not illegality(counted)
     assert not counted.movable
-    assert as_counted(counted) is counted
+    assert counted_as_legal(counted) is counted
     assert counted.pod.spec.requests.memory_bytes == GIB
     assert counted.placement.devices == (DeviceGrant("gpu", 0),)
 
@@ -124,7 +124,7 @@ def test_a_legal_pod_is_counted_as_it_is() -> None:
     """
     fine = running(one(Resources(3000), LSR), cpuset=frozenset({0}))
 
-    assert as_counted(fine) is fine
+    assert counted_as_legal(fine) is fine
 
 
 def test_its_own_cpus_stay_its_own() -> None:
@@ -211,7 +211,7 @@ def test_a_device_of_an_impossible_share_is_given_to_nobody() -> None:
     bad = running(one(Resources(devices=requests)), devices=(wrong, right))
     share = DeviceShare(memory_percent=70)
 
-    left = account_of(NODE, [as_counted(bad)]).devices
+    left = account_of(NODE, [counted_as_legal(bad)]).devices
     answer = answer_to(
         waiting("p", Resources(devices=(DeviceRequest("gpu", 7, share),))), beside=bad
     )
@@ -264,7 +264,7 @@ def test_it_holds_the_amounts_of_nodes_that_it_asks_for(rule: str) -> None:
     assert illegality(running(asked))
     wanted = NODE_RESOURCES[rule].wanted
 
-    counted = as_counted(running(asked, cpuset=frozenset({0, 1})))
+    counted = counted_as_legal(running(asked, cpuset=frozenset({0, 1})))
 
     assert dict(wanted(counted.pod.spec)) == dict(wanted(asked)) != {}
 
@@ -300,7 +300,7 @@ def test_all_containers_of_an_owner_have_all_of_its_cpus() -> None:
         ),
         LSR,
     )
-    counted = as_counted(running(spec, cpuset=frozenset({0, 1})))
+    counted = counted_as_legal(running(spec, cpuset=frozenset({0, 1})))
 
     assert [(c.name, c.role, c.requests.cpu_milli) for c in counted.pod.spec.containers] == [
         ("init", ContainerRole.INIT, 0),
@@ -428,10 +428,10 @@ def test_a_node_is_told_what_is_counted_of_it() -> None:
     bad = running(ILLEGAL["half a CPU of its own"], cpuset=frozenset({0, 1}))
     instance = Instance((NODE,), (), running=(bad,))
 
-    document = node_placement_for(NODE, instance, Placement())
+    document = placement_of_node(NODE, instance, Placement())
 
     assert node_placement_faults(document) == ()
-    (target,) = targets_of(document)
+    (target,) = container_targets(document)
     assert (target.title, target.cpus) == ("bad/main", frozenset({0, 1}))
 
 
@@ -443,12 +443,14 @@ def test_a_file_has_what_is_counted_of_it(spec: PodSpec, tmp_path: Path) -> None
     bad = running(spec, cpuset=frozenset({0, 1}) if spec.qos.owns_cpus else ONLINE)
     instance = Instance((NODE,), (), running=(bad,))
     file = tmp_path / "a.json"
-    file.write_text(json.dumps(instance_to_dict(instance, in_catalogue)))
+    file.write_text(json.dumps(instance_to_dict(instance, is_catalogue_machine)))
 
     read = load_instance([file])
 
     (again,) = read.running
     assert not illegality(again)
-    assert account_of(NODE, [again]).resources == account_of(NODE, [as_counted(bad)]).resources
-    assert account_of(NODE, [again]).cores == account_of(NODE, [as_counted(bad)]).cores
-    assert account_of(NODE, [again]).pools == account_of(NODE, [as_counted(bad)]).pools
+    assert (
+        account_of(NODE, [again]).resources == account_of(NODE, [counted_as_legal(bad)]).resources
+    )
+    assert account_of(NODE, [again]).cores == account_of(NODE, [counted_as_legal(bad)]).cores
+    assert account_of(NODE, [again]).pools == account_of(NODE, [counted_as_legal(bad)]).pools

@@ -7,7 +7,7 @@ import pytest
 from illegal.illegal_pods import ILLEGAL
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Change
-from placer.scheduling.errors import BadPodError, BadWordsError, PodAlreadyRunningError
+from placer.scheduling.errors import BadPodError, ContradictionError, PodAlreadyRunningError
 from placer.scheduling.refusal import Refusal
 from placer.search.options import Engine, SolveOptions
 from placer_models.capacity import Quantity
@@ -86,7 +86,7 @@ def test_what_contradicts_itself_is_refused_even_so() -> None:
     """
     scheduler = Scheduler([Node("n", DGX)])
     bad, fine = (lone(Pod(name, "default", s)) for name, s in (("bad", PodSpec(())), ("a", FINE)))
-    with pytest.raises(BadWordsError, match="two gangs are called 'bad'"):
+    with pytest.raises(ContradictionError, match="two gangs are called 'bad'"):
         scheduler.place(Batch((bad, bad)), 60, options=GREEDY, skip_illegal=True)
     scheduler.place(Batch((fine,)), 60, options=GREEDY)
     with pytest.raises(PodAlreadyRunningError):

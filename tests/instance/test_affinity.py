@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from json_schemas import faults
-from placer.load import in_catalogue, load_instance
+from placer.load import is_catalogue_machine, load_instance
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.files.part import json_schema
@@ -88,7 +88,7 @@ def test_a_pod_asks_for_others(
     """
     found = read(pod(f"labels: {{app: web}}, {words}"))
     path = tmp_path / "b.yaml"
-    path.write_text(instance_to_yaml(found, in_catalogue), encoding="utf-8")
+    path.write_text(instance_to_yaml(found, is_catalogue_machine), encoding="utf-8")
 
     assert list(found.gangs[0].pods[0].spec.affinity) == terms
     assert found.gangs[0].pods[0].spec.labels == (("app", "web"),)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from instance.test_round_trip import read_back
-from placer.load import in_catalogue
+from placer.load import is_catalogue_machine
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.pod import Container, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, QosClass
@@ -48,7 +48,7 @@ def test_it_is_read_and_written(tmp_path: Path) -> None:
     assert spec.burst_cpus == 3
     assert old.placement.cpuset == frozenset({4, 5, 6})
     assert old.placement.containers[0].cpuset == frozenset({4, 5, 6})
-    assert read_back(instance_to_yaml(instance, in_catalogue), tmp_path) == instance
+    assert read_back(instance_to_yaml(instance, is_catalogue_machine), tmp_path) == instance
 
 
 def test_a_numa_policy_may_stand_beside_it(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_numa_policy_may_stand_beside_it(tmp_path: Path) -> None:
     spec = instance.gangs[0].pods[0].spec
 
     assert (spec.constrained_burst, spec.alignment) == (True, AlignmentPolicy.RESTRICTED)
-    assert read_back(instance_to_yaml(instance, in_catalogue), tmp_path) == instance
+    assert read_back(instance_to_yaml(instance, is_catalogue_machine), tmp_path) == instance
 
 
 @pytest.mark.parametrize(

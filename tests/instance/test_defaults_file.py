@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from placer.load import in_catalogue, load_instance
+from placer.load import is_catalogue_machine, load_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.bound import bound_to
@@ -146,7 +146,7 @@ def test_the_example_is_written_and_read_back(tmp_path: Path) -> None:
     All of it, running pods included.
     """
     path, instance = tmp_path / "a.yaml", load_instance([FILE])
-    path.write_text(instance_to_yaml(instance, in_catalogue), encoding="utf-8")
+    path.write_text(instance_to_yaml(instance, is_catalogue_machine), encoding="utf-8")
 
     assert load_instance([path]) == instance
 

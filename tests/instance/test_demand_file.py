@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from placer.load import in_catalogue, load_instance
+from placer.load import is_catalogue_machine, load_instance
 from placer_models.demand import ExpectedDemand, ExpectedShape
 from placer_models.files.errors import InputError
 from placer_models.instance.demand import load_demand
@@ -64,7 +64,7 @@ def test_a_demand_is_written_back(tmp_path: Path) -> None:
     given = ExpectedDemand(shapes, (3, 2, 2, 1), (12, 5, 0, 0), 16, 40, 2**64 - 1)
     instance = replace(load_instance([EXPECTED]), demand=given)
     copy = tmp_path / "copy.yaml"
-    copy.write_text(instance_to_yaml(instance, in_catalogue), encoding="utf-8")
+    copy.write_text(instance_to_yaml(instance, is_catalogue_machine), encoding="utf-8")
 
     assert load_instance([copy]) == instance
 

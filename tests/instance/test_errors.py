@@ -2,7 +2,7 @@
 
 import pytest
 
-from placer_models.files.errors import counted, cpus_are, named_cpus, near_or_first_names
+from placer_models.files.errors import counted, cpus_with_noun, cpus_with_verb, near_or_first_names
 
 
 @pytest.mark.parametrize(
@@ -32,5 +32,5 @@ def test_one_is_not_several() -> None:
         "0 CPUs", "1 CPU", "1 CPU", "2 CPUs", "0.5 CPUs"
     ]  # fmt: skip
     assert counted(12_345, "pod") == "12,345 pods"
-    assert (named_cpus({3}), named_cpus({3, 4})) == ("CPU 3", "CPUs 3-4")
-    assert (cpus_are({3}), cpus_are({3, 4})) == ("CPU 3 is", "CPUs 3-4 are")
+    assert (cpus_with_noun({3}), cpus_with_noun({3, 4})) == ("CPU 3", "CPUs 3-4")
+    assert (cpus_with_verb({3}), cpus_with_verb({3, 4})) == ("CPU 3 is", "CPUs 3-4 are")

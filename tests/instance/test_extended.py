@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from placer.load import in_catalogue, load_instance
+from placer.load import is_catalogue_machine, load_instance
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.pod import DeviceRequest
 
@@ -30,7 +30,7 @@ def test_a_name_that_a_node_has_is_asked_for_as_an_amount(tmp_path: Path) -> Non
         HEAD + "pods: [{name: p, requests: {tokens: 1k, rdma: 1, fpgas: 2}}]\n", "utf-8"
     )
     instance = load_instance([path])
-    path.write_text(instance_to_yaml(instance, in_catalogue), "utf-8")
+    path.write_text(instance_to_yaml(instance, is_catalogue_machine), "utf-8")
 
     assert instance.nodes[0].extended == (("example.com/licences", 4), ("tokens", 2000))
     requests = instance.gangs[0].pods[0].spec.requests

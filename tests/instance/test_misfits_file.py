@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from placer.judge.misfits import misfits_of
-from placer.load import in_catalogue, load_instance
+from placer.load import is_catalogue_machine, load_instance
 from placer_cli.app import main
 from placer_cli.exits import Exit
 from placer_models.files.errors import InputError
@@ -64,7 +64,7 @@ def test_a_running_pod_in_breach_of_a_policy_is_legal(
     instance = load_instance([path])
 
     assert {misfit.rule for misfit in misfits_of(instance)} == {rule}
-    path.write_text(instance_to_yaml(instance, in_catalogue), "utf-8")
+    path.write_text(instance_to_yaml(instance, is_catalogue_machine), "utf-8")
     assert load_instance([path]) == instance
     assert main(["solve", str(path)]) == Exit.DONE
     assert main(["validate", str(path)]) == Exit.DONE

@@ -8,7 +8,7 @@ import pytest
 
 from placer.judge.breaches import breaches
 from placer.judge.misfits import mended_by
-from placer.load import in_catalogue, load_instance, load_placement_with_claims
+from placer.load import is_catalogue_machine, load_instance, load_placement_with_claims
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningGang
@@ -16,7 +16,7 @@ from placer_models.files.errors import InputError
 from placer_models.instance.placement_claims import false_moves
 from placer_models.instance.placement_file import answer_to_json
 from placer_models.instance.writer import instance_to_yaml
-from placer_models.network import Grouping, LevelRule
+from placer_models.network import GatherOrSpread, LevelRule
 from placer_models.placement import Placed, Placement
 
 INSTANCES = Path(__file__).parents[2] / "instances"
@@ -30,7 +30,7 @@ def test_a_budget_and_who_may_move_are_read_and_written_back(tmp_path: Path) -> 
     """
     instance = load_instance([MOVES])
     copy = tmp_path / "copy.yaml"
-    copy.write_text(instance_to_yaml(instance, in_catalogue), encoding="utf-8")
+    copy.write_text(instance_to_yaml(instance, is_catalogue_machine), encoding="utf-8")
 
     assert instance.move_budget == 2
     assert [r.pod.name for r in instance.running if not r.movable] == ["serve"]
@@ -43,10 +43,10 @@ def test_gangs_that_run_are_read_and_written_back(tmp_path: Path) -> None:
     """
     instance = load_instance([GANG])
     copy = tmp_path / "copy.yaml"
-    copy.write_text(instance_to_yaml(instance, in_catalogue), encoding="utf-8")
+    copy.write_text(instance_to_yaml(instance, is_catalogue_machine), encoding="utf-8")
 
     assert instance.running_gangs == (
-        RunningGang("ring", "default", levels=(LevelRule("rack", Grouping.GATHER),)),
+        RunningGang("ring", "default", levels=(LevelRule("rack", GatherOrSpread.GATHER),)),
     )
     assert [r.pod.name for r in instance.running if r.placement.gang] == ["ring-0", "ring-1"]
     assert load_instance([copy]) == instance

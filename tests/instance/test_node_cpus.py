@@ -8,7 +8,7 @@ import pytest
 from placer_models.cluster import Instance
 from placer_models.files.documents import API_VERSION
 from placer_models.instance.writer import instance_to_dict, instance_to_yaml
-from placer_models.policy import Locality, NodeBindPolicy, NumaStrategy
+from placer_models.policy import CpuLocalityWish, NodeBindPolicy, NumaStrategy
 
 HEAD = f"apiVersion: {API_VERSION}\nkind: Instance\n"
 
@@ -150,14 +150,14 @@ def test_a_pod_that_spreads_may_stand_beside_arm_nodes(read: Callable[..., Insta
 @pytest.mark.parametrize(
     ("written", "wishes"),
     [
-        ("cpuLocality: LLC", (Locality.LLC,)),
-        ("cpuLocality: Socket", (Locality.PACKAGE,)),
-        ("cpuLocality: [UncoreCache, Package, LLC]", tuple(Locality)),
+        ("cpuLocality: LLC", (CpuLocalityWish.LLC,)),
+        ("cpuLocality: Socket", (CpuLocalityWish.PACKAGE,)),
+        ("cpuLocality: [UncoreCache, Package, LLC]", tuple(CpuLocalityWish)),
         ("cpuLocality: []", ()),
     ],
 )
 def test_a_pod_and_a_node_say_what_they_would_like_to_stay_within(
-    written: str, wishes: tuple[Locality, ...], read: Callable[..., Instance]
+    written: str, wishes: tuple[CpuLocalityWish, ...], read: Callable[..., Instance]
 ) -> None:
     """
     One word or a list, in any order, in each spelling; it is written as it is read.
@@ -174,14 +174,14 @@ def test_a_pod_and_a_node_say_what_they_would_like_to_stay_within(
 @pytest.mark.parametrize(
     ("fields", "wishes"),
     [
-        ("{align-by-socket: true}", (Locality.PACKAGE,)),
-        ('{prefer-align-cpus-by-uncorecache: "true"}', (Locality.LLC,)),
-        ("{prefer-align-cpus-by-uncorecache: true, align-by-socket: true}", tuple(Locality)),
+        ("{align-by-socket: true}", (CpuLocalityWish.PACKAGE,)),
+        ('{prefer-align-cpus-by-uncorecache: "true"}', (CpuLocalityWish.LLC,)),
+        ("{prefer-align-cpus-by-uncorecache: true, align-by-socket: true}", tuple(CpuLocalityWish)),
         ("{full-pcpus-only: true}", ()),
     ],
 )
 def test_the_kubelets_options_are_wishes_of_the_node(
-    fields: str, wishes: tuple[Locality, ...], read: Callable[..., Instance]
+    fields: str, wishes: tuple[CpuLocalityWish, ...], read: Callable[..., Instance]
 ) -> None:
     """
     Where the node says nothing itself (C17).
@@ -189,7 +189,7 @@ def test_the_kubelets_options_are_wishes_of_the_node(
     kubelet = f", kubelet: {{cpuManagerPolicyOptions: {fields}}}"
 
     assert read(nodes(kubelet)).nodes[0].locality == wishes
-    assert read(nodes(f"{kubelet}, cpuLocality: LLC")).nodes[0].locality == (Locality.LLC,)
+    assert read(nodes(f"{kubelet}, cpuLocality: LLC")).nodes[0].locality == (CpuLocalityWish.LLC,)
 
 
 @pytest.mark.parametrize(

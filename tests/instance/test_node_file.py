@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from placer.load import load_any, load_instance
-from placer.node.document import node_placement_for
+from placer.node.document import placement_of_node
 from placer.node.pools import with_cpus_of_all
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -38,7 +38,7 @@ def test_what_is_written_is_read_again(name: str) -> None:
     assert isinstance(answer, Placed | PartlyPlaced)
 
     for node in instance.nodes:
-        document = node_placement_for(node, instance, answer.placement, 7)
+        document = placement_of_node(node, instance, answer.placement, 7)
         tree = json.loads(json.dumps(node_placement_to_dict(document)))
         again = read(tree)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from placer.judge.measure import measure
-from placer.load import in_catalogue, load_instance, load_placement_with_claims
+from placer.load import is_catalogue_machine, load_instance, load_placement_with_claims
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.files.errors import InputError
@@ -27,7 +27,7 @@ def test_a_strategy_is_read_and_written_back(strategy: NodeStrategy, tmp_path: P
     The default need not be written.
     """
     instance = replace(load_instance([FILE]), strategy=strategy)
-    text = instance_to_yaml(instance, in_catalogue)
+    text = instance_to_yaml(instance, is_catalogue_machine)
     copy = tmp_path / "copy.yaml"
     copy.write_text(text, encoding="utf-8")
 

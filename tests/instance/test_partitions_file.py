@@ -7,7 +7,7 @@ import pytest
 
 from features.partitions import partitioned
 from instance.test_round_trip import canonical, read_back
-from placer.load import in_catalogue
+from placer.load import is_catalogue_machine
 from placer_models.cluster import Instance
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.policy import DeviceScope, PartitionPolicy
@@ -50,6 +50,6 @@ def test_what_is_written_is_read_back(seed: int, tmp_path: Path) -> None:
     """
     instance = partitioned(seed)
 
-    again = read_back(instance_to_yaml(instance, in_catalogue), tmp_path)
+    again = read_back(instance_to_yaml(instance, is_catalogue_machine), tmp_path)
 
     assert canonical(again) == canonical(instance)

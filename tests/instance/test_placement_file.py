@@ -13,7 +13,7 @@ from placer_models.environment import value_fault
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
 from placer_models.goals import ALIGNMENT, placed_tier
-from placer_models.instance.placement_file import answer_to_json, placement_of
+from placer_models.instance.placement_file import answer_to_json, placement_from_document
 from placer_models.placement import (
     Answer,
     Bottleneck,
@@ -77,7 +77,7 @@ def test_a_placement_is_read_back_as_it_was(pods: list[PodPlacement]) -> None:
     placement = Placement(tuple(pods))
     text = json.dumps(answer_to_json(Placed(placement, ()), NOWHERE, {}))
 
-    assert placement_of(documents_of(text, Path("a.json"))[0]) == placement
+    assert placement_from_document(documents_of(text, Path("a.json"))[0]) == placement
 
 
 UNPLACED = (Unplaced("p", "team", "g", ("never fits",)),)

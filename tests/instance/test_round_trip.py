@@ -16,14 +16,14 @@ from features.defaults import with_defaults
 from features.functions import function_instance
 from features.network import network_instance
 from features.numa import paged_instance, with_aligned_containers
-from placer.load import in_catalogue, load_instance
+from placer.load import is_catalogue_machine, load_instance
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.files.documents import documents_of
-from placer_models.instance.build import machine_of
+from placer_models.instance.build import machine_from_document
 from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.instance.writer import instance_to_dict, instance_to_yaml
-from placer_models.machines.catalogue import load_machine, machine_names
-from placer_models.network import NODE_LEVEL, Grouping
+from placer_models.machines.catalogue import catalogue_machine_names, load_machine
+from placer_models.network import NODE_LEVEL, GatherOrSpread
 from placer_models.pod import Gang, Pod
 from placer_models.policy import BindPolicy, GatherLevel, Strength
 from placer_models.topology import Topology
@@ -108,10 +108,10 @@ def test_a_random_instance_is_read_back_as_it_was(
     """
     tmp = tmp_path_factory.mktemp("tiny")
 
-    once = read_back(instance_to_yaml(world, in_catalogue), tmp)
+    once = read_back(instance_to_yaml(world, is_catalogue_machine), tmp)
 
     assert canonical(once) == canonical(world)
-    assert read_back(instance_to_yaml(once, in_catalogue), tmp) == once
+    assert read_back(instance_to_yaml(once, is_catalogue_machine), tmp) == once
 
 
 @example(with_aligned_containers(Random(2383), paged_instance(2383)))  # CPUs of no NUMA node
@@ -126,7 +126,9 @@ def test_a_random_instance_with_words_of_numa_is_read_back_as_it_was(
     """
     Hugepages of machines, nodes, pods and running pods are not lost either, nor scopes.
     """
-    once = read_back(instance_to_yaml(world, in_catalogue), tmp_path_factory.mktemp("paged"))
+    once = read_back(
+        instance_to_yaml(world, is_catalogue_machine), tmp_path_factory.mktemp("paged")
+    )
 
     assert canonical(once) == canonical(world)
 
@@ -139,7 +141,9 @@ def test_a_random_instance_under_defaults_is_read_back_as_it_was(
     The defaults are once at the top; no pod and no node has a word that it had not.
     """
     idle = replace(world, running=())
-    once = read_back(instance_to_yaml(idle, in_catalogue), tmp_path_factory.mktemp("defaults"))
+    once = read_back(
+        instance_to_yaml(idle, is_catalogue_machine), tmp_path_factory.mktemp("defaults")
+    )
 
     assert once.common_defaults == world.common_defaults
     assert canonical(replace(once, defaults=None)) == canonical(replace(idle, defaults=None))
@@ -151,7 +155,7 @@ def test_levels_of_the_network_are_read_back_as_they_were(tmp_path: Path) -> Non
     """
     drawn = (canonical(_in_order(network_instance(seed))) for seed in count())
     for world in islice(filter(_has_its_levels, drawn), 30):
-        once = read_back(instance_to_yaml(world, in_catalogue), tmp_path)
+        once = read_back(instance_to_yaml(world, is_catalogue_machine), tmp_path)
 
         assert canonical(once) == world
 
@@ -166,7 +170,7 @@ def _in_order(instance: Instance) -> Instance:
     """Return the instance with what gangs ask in the order of files."""
     order = [
         (grouping, strength)
-        for grouping in Grouping
+        for grouping in GatherOrSpread
         for strength in (Strength.REQUIRED, Strength.PREFERRED)
     ]
     gangs = []
@@ -187,7 +191,9 @@ def test_a_random_instance_with_virtual_functions_is_read_back_as_it_was(
     """
     Devices side by side, virtual functions, their labels and their holders are not lost either.
     """
-    once = read_back(instance_to_yaml(world, in_catalogue), tmp_path_factory.mktemp("functions"))
+    once = read_back(
+        instance_to_yaml(world, is_catalogue_machine), tmp_path_factory.mktemp("functions")
+    )
 
     assert canonical(once) == canonical(world)
 
@@ -199,12 +205,12 @@ def test_an_example_is_read_back_as_it_was_as_yaml_and_as_json(path: Path, tmp_p
     """
     instance = load_instance([path])
 
-    assert read_back(instance_to_yaml(instance, in_catalogue), tmp_path) == instance
-    text = json.dumps(instance_to_dict(instance, in_catalogue))
+    assert read_back(instance_to_yaml(instance, is_catalogue_machine), tmp_path) == instance
+    text = json.dumps(instance_to_dict(instance, is_catalogue_machine))
     assert read_back(text, tmp_path, "a.json") == instance
 
 
-@pytest.mark.parametrize("name", machine_names())
+@pytest.mark.parametrize("name", catalogue_machine_names())
 def test_a_machine_of_the_catalogue_survives_being_written_out(name: str) -> None:
     """
     Every core, cache, distance, device and link of it.
@@ -213,7 +219,7 @@ def test_a_machine_of_the_catalogue_survives_being_written_out(name: str) -> Non
     head = {"apiVersion": "placer/v1", "kind": "Machine"}
     text = yaml.safe_dump({**head, **machine_to_dict(machine, name)}, sort_keys=False)
 
-    assert machine_of(documents_of(text, Path("a.yaml"))[0]) == machine
+    assert machine_from_document(documents_of(text, Path("a.yaml"))[0]) == machine
 
 
 def test_machines_of_the_catalogue_are_written_by_name(read: Callable[..., Instance]) -> None:
@@ -226,7 +232,7 @@ def test_machines_of_the_catalogue_are_written_by_name(read: Callable[..., Insta
     nodes = tuple(
         Node(f"n{i}", machine) for i, machine in enumerate([dgx, dgx, other, replace(other)])
     )
-    written = instance_to_dict(Instance(nodes, ()), in_catalogue)
+    written = instance_to_dict(Instance(nodes, ()), is_catalogue_machine)
 
     assert [node["machine"] for node in written["nodes"]] == [
         "dgx-2",

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from placer.judge.breaches import breaches
-from placer.load import in_catalogue, load_instance, load_placement
+from placer.load import is_catalogue_machine, load_instance, load_placement
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.annotations.device_allocated import (
     allocations_of,
-    grants_of,
+    grants_of_allocations,
     read_device_allocated,
     write_device_allocated,
 )
-from placer_models.capacity import Quantity, Unit
+from placer_models.capacity import CapacityUnit, Quantity
 from placer_models.cluster import Instance
 from placer_models.device_share import DeviceShare
 from placer_models.files.errors import InputError
@@ -98,7 +98,7 @@ def test_shares_are_written_as_they_are_read(read: Callable[..., Instance], tmp_
     )
     held = instance.running[0].placement.devices
     path = tmp_path / "again.yaml"
-    path.write_text(instance_to_yaml(instance, in_catalogue))
+    path.write_text(instance_to_yaml(instance, is_catalogue_machine))
 
     assert held == (
         DeviceGrant("gpu", 0, share=DeviceShare(memory_bytes=2 * GIB)),
@@ -161,7 +161,9 @@ def test_all_of_the_memory_with_half_of_the_compute_stays_half_of_it(
         "koordinator.sh/gpu-memory": "16Gi",
         "koordinator.sh/gpu-memory-ratio": "100",
     }
-    assert grants_of(read_device_allocated(written))[0].share == DeviceShare(50, 16 * GIB, 100)
+    assert grants_of_allocations(read_device_allocated(written))[0].share == DeviceShare(
+        50, 16 * GIB, 100
+    )
     assert breaches(instance, load_placement(path)) == ()
 
 
@@ -199,7 +201,7 @@ machines:
       - {type: disk, count: 1, capacity: {scratch: {amount: 1k, unit: bytes}}, memory: 1Gi}
 nodes: [{name: n, machine: box}]
 """
-SPACE, QUEUES = Quantity("space", 5 * GIB, Unit.BYTES), Quantity("queues", 2_000)
+SPACE, QUEUES = Quantity("space", 5 * GIB, CapacityUnit.BYTES), Quantity("queues", 2_000)
 
 
 @pytest.mark.parametrize(
@@ -207,9 +209,18 @@ SPACE, QUEUES = Quantity("space", 5 * GIB, Unit.BYTES), Quantity("queues", 2_000
     [
         ("capacity: {space: 5Gi, queues: 2k}", DeviceShare(capacity=(QUEUES, SPACE))),
         ("capacity: {space: 5368709120}", DeviceShare(capacity=(SPACE,))),
-        ("capacity: {engine: 30}", DeviceShare(capacity=(Quantity("engine", 30, Unit.PERCENT),))),
-        ("capacity: {engine: 30%}", DeviceShare(capacity=(Quantity("engine", 30, Unit.PERCENT),))),
-        ("capacity: {scratch: 7}", DeviceShare(capacity=(Quantity("scratch", 7, Unit.BYTES),))),
+        (
+            "capacity: {engine: 30}",
+            DeviceShare(capacity=(Quantity("engine", 30, CapacityUnit.PERCENT),)),
+        ),
+        (
+            "capacity: {engine: 30%}",
+            DeviceShare(capacity=(Quantity("engine", 30, CapacityUnit.PERCENT),)),
+        ),
+        (
+            "capacity: {scratch: 7}",
+            DeviceShare(capacity=(Quantity("scratch", 7, CapacityUnit.BYTES),)),
+        ),
         ("percent: 50", DeviceShare(50)),
         ("memory: 5Mi", DeviceShare(memory_bytes=5 * 2**20)),
     ],
@@ -222,7 +233,7 @@ def test_amounts_are_in_the_unit_that_the_machine_says(
     """
     instance = read(f"{DISKS}pods: [{{name: a, shares: [{{type: disk, {written}}}]}}]")
     path = tmp_path / "again.yaml"
-    path.write_text(instance_to_yaml(instance, in_catalogue))
+    path.write_text(instance_to_yaml(instance, is_catalogue_machine))
 
     assert instance.gangs[0].pods[0].spec.requests.devices == (DeviceRequest("disk", 1, share),)
     assert load_instance([path]) == instance
@@ -273,7 +284,7 @@ def test_an_answer_with_amounts_is_verified_from_its_file(
     assert breaches(instance, load_placement(path)) == ()
     node, (place,) = instance.nodes[0], answer.placement.pods
     annotation = write_device_allocated(allocations_of(place, node))
-    assert grants_of(read_device_allocated(annotation), node) == place.devices
+    assert grants_of_allocations(read_device_allocated(annotation), node) == place.devices
 
     path.write_text(json.dumps(tree).replace('"queues": 7', '"queues": 8'))
     assert {b.rule for b in breaches(instance, load_placement(path))} == {"device-share"}

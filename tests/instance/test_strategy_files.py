@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from placer.judge.breaches import breaches
-from placer.load import in_catalogue, load_instance, load_placement
+from placer.load import is_catalogue_machine, load_instance, load_placement
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.files.errors import InputError
 from placer_models.instance.placement_file import answer_to_json
 from placer_models.instance.writer import instance_to_yaml
@@ -54,11 +54,11 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     """
     instance = read(tmp_path, GOOD)
     assert [gang.pods[0].spec.strategies for gang in instance.gangs] == [
-        (("rdma", DeviceStrategy.APPLY_FOR_ALL),),
-        (("rdma", DeviceStrategy.APPLY_FOR_EACH_GROUP),),
+        (("rdma", DeviceRequestFanOut.APPLY_FOR_ALL),),
+        (("rdma", DeviceRequestFanOut.APPLY_FOR_EACH_GROUP),),
     ]
 
-    assert read(tmp_path, instance_to_yaml(instance, in_catalogue)) == instance
+    assert read(tmp_path, instance_to_yaml(instance, is_catalogue_machine)) == instance
 
 
 def test_a_placement_file_says_how_many_they_are(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_running_pod_holds_as_many_as_it_has_got(tmp_path: Path) -> None:
         assert [(grant.minor, grant.share and grant.share.percent) for grant in held] == [
             (minor, 5) for minor in minors
         ]
-        assert read(tmp_path, instance_to_yaml(instance, in_catalogue)) == instance
+        assert read(tmp_path, instance_to_yaml(instance, is_catalogue_machine)) == instance
     with pytest.raises(InputError, match="got 0 of type 'rdma'"):
         read(tmp_path, runs % [])
 

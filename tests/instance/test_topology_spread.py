@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from placer.load import in_catalogue, load_instance
+from placer.load import is_catalogue_machine, load_instance
 from placer_models.cluster import Instance
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.policy import Strength
@@ -56,7 +56,7 @@ def test_a_pod_spreads(
     """
     found = read(pod(words))
     path = tmp_path / "b.yaml"
-    path.write_text(instance_to_yaml(found, in_catalogue), encoding="utf-8")
+    path.write_text(instance_to_yaml(found, is_catalogue_machine), encoding="utf-8")
 
     assert list(found.gangs[0].pods[0].spec.spread) == constraints
     assert load_instance([path]) == found

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from placer_models.files.errors import InputError
 from placer_models.files.json_tree import read_json
-from placer_models.files.tree import as_json, field_name, line_of
+from placer_models.files.tree import as_json, field_line_number, field_path_text
 from placer_models.files.yaml_tree import read_yaml
 
 values = st.recursive(
@@ -101,13 +101,15 @@ def test_every_part_knows_its_line() -> None:
     tree = read_yaml(text, "x")[0]
     same = read_json('{"a":\n{"b":\n[1,\n2,\n{"c":\n2}]},\n"d": 3, "e":\n\n4}', "x")
 
-    assert [line_of(tree, path) for path in (["a", "b"], ["a", "b", 0], ["a", "b", 1, "c"])] == [
+    assert [
+        field_line_number(tree, path) for path in (["a", "b"], ["a", "b", 0], ["a", "b", 1, "c"])
+    ] == [
         2,
         3,
         5,
     ]
-    assert [line_of(tree, ["d"]), line_of(tree, ["e"])] == [7, 9]
-    assert [line_of(same, path) for path in (["a"], ["a", "b"], ["a", "b", 2, "c"], ["e"])] == [
+    assert [field_line_number(tree, ["d"]), field_line_number(tree, ["e"])] == [7, 9]
+    assert [field_line_number(same, p) for p in (["a"], ["a", "b"], ["a", "b", 2, "c"], ["e"])] == [
         1, 2, 5, 7
     ]  # fmt: skip
 
@@ -118,16 +120,16 @@ def test_a_path_that_is_not_there_has_the_line_of_what_holds_it() -> None:
     """
     tree = read_yaml("a:\n  b: 1\n", "x")[0]
 
-    assert line_of(tree, ["a", "c"]) == 1
-    assert line_of(tree, []) == 1
+    assert field_line_number(tree, ["a", "c"]) == 1
+    assert field_line_number(tree, []) == 1
 
 
 def test_paths_are_written_as_people_write_them() -> None:
     """
     Dots between fields, brackets round indices, long keys cut short.
     """
-    assert field_name(["pods", 3, "requests", "cpu"]) == "pods[3].requests.cpu"
-    assert len(field_name(["a" * 1_000])) < 100
+    assert field_path_text(["pods", 3, "requests", "cpu"]) == "pods[3].requests.cpu"
+    assert len(field_path_text(["a" * 1_000])) < 100
 
 
 def test_the_parser_in_python_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

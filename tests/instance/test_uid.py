@@ -6,7 +6,7 @@ import pytest
 
 from cli_samples import written
 from placer.load import load_instance
-from placer.node.document import node_placement_for
+from placer.node.document import placement_of_node
 from placer_models.files.errors import InputError
 from placer_models.instance.writer import instance_to_dict
 from placer_models.placement import Placement
@@ -30,7 +30,7 @@ def test_uids_are_kept(tmp_path: Path) -> None:
     assert [gang.pods[0].uid for gang in instance.gangs] == ["u-1", "u-2"]
     assert instance.running[0].pod.uid == "u-3"
 
-    (one,) = node_placement_for(instance.nodes[0], instance, Placement()).pods
+    (one,) = placement_of_node(instance.nodes[0], instance, Placement()).pods
     assert (one.uid, one.ours) == ("u-3", False)
     told = instance_to_dict(instance, lambda _: False)
     assert told["pods"][0]["uid"] == "u-1"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from placer.judge.breaches import breaches
-from placer.load import in_catalogue, load_instance
+from placer.load import is_catalogue_machine, load_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
@@ -74,7 +74,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     instance = read(tmp_path, GOOD)
 
     assert len(instance.gangs[0].pods[0].spec.variants) == 2
-    assert read(tmp_path, instance_to_yaml(instance, in_catalogue)).gangs == instance.gangs
+    assert read(tmp_path, instance_to_yaml(instance, is_catalogue_machine)).gangs == instance.gangs
 
 
 @pytest.mark.parametrize(

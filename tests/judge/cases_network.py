@@ -2,7 +2,7 @@
 
 from judge.hand import ALL_CPUS, Case, gang, node, placed, pod, put, world
 from placer_models.cluster import Instance
-from placer_models.network import Grouping, LevelRule
+from placer_models.network import GatherOrSpread, LevelRule
 from placer_models.placement import Placement
 from placer_models.policy import QosClass
 
@@ -30,49 +30,49 @@ NETWORK_CASES = (
     Case(
         "domain",
         "a gang that gathers in a rack is where racks are",
-        asking(LevelRule("rack", Grouping.GATHER)),
+        asking(LevelRule("rack", GatherOrSpread.GATHER)),
         good=on("c"),
         bad=on("d"),
     ),
     Case(
         "domain",
         "so is one that spreads, on every node",
-        asking(LevelRule("rack", Grouping.SPREAD, count=1)),
+        asking(LevelRule("rack", GatherOrSpread.SPREAD, count=1)),
         good=on("a", "c"),
         bad=on("a", "d"),
     ),
     Case(
         "gather",
         "members are in one rack",
-        asking(LevelRule("rack", Grouping.GATHER)),
+        asking(LevelRule("rack", GatherOrSpread.GATHER)),
         good=on("a", "b"),
         bad=on("a", "b", "c"),
     ),
     Case(
         "gather",
         "each of several levels counts",
-        asking(LevelRule("block", Grouping.GATHER), LevelRule("rack", Grouping.GATHER)),
+        asking(LevelRule("block", GatherOrSpread.GATHER), LevelRule("rack", GatherOrSpread.GATHER)),
         good=on("b", "b"),
         bad=on("b", "c"),
     ),
     Case(
         "spread",
         "at most two members a rack",
-        asking(LevelRule("rack", Grouping.SPREAD, count=2)),
+        asking(LevelRule("rack", GatherOrSpread.SPREAD, count=2)),
         good=on("a", "b", "c", "c"),
         bad=on("a", "b", "b", "c"),
     ),
     Case(
         "spread",
         "every node is a domain of its own",
-        asking(LevelRule("node", Grouping.SPREAD, count=1)),
+        asking(LevelRule("node", GatherOrSpread.SPREAD, count=1)),
         good=on("a", "b", "d"),
         bad=on("a", "d", "d"),
     ),
     Case(
         "multiples",
         "members come to a rack in pairs",
-        asking(LevelRule("rack", Grouping.MULTIPLES, count=2)),
+        asking(LevelRule("rack", GatherOrSpread.MULTIPLES, count=2)),
         good=on("a", "b", "c", "c"),
         bad=on("a", "b", "b", "c"),
     ),

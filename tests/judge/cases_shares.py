@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from judge.hand import ALL_CPUS, MACHINE, Case, node, placed, pod, put, world
-from placer_models.capacity import Quantity, Unit
+from placer_models.capacity import CapacityUnit, Quantity
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
 from placer_models.placement import DeviceGrant, PodPlacement
@@ -52,7 +52,7 @@ A_BIT_MORE = share(51, None, 50)
 def amounts(space: int, queues: int = 0) -> DeviceShare:
     """Return a share of a disk: so much space, and maybe queues."""
     asked = [Quantity("queues", queues)] if queues else []
-    return DeviceShare(capacity=(*asked, Quantity("space", space, Unit.BYTES)))
+    return DeviceShare(capacity=(*asked, Quantity("space", space, CapacityUnit.BYTES)))
 
 
 def storing(name: str, *shares: DeviceShare) -> Pod:
@@ -69,7 +69,10 @@ def stores(name: str, shares: dict[int, DeviceShare | None]) -> PodPlacement:
 
 
 DISK = Device(
-    "disk", 0, memory_bytes=0, capacity=(Quantity("queues", 8), Quantity("space", 10, Unit.BYTES))
+    "disk",
+    0,
+    memory_bytes=0,
+    capacity=(Quantity("queues", 8), Quantity("space", 10, CapacityUnit.BYTES)),
 )
 """Ten bytes of space, and eight queues."""
 

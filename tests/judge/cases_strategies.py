@@ -10,13 +10,13 @@ from judge.cases_joint import switched
 from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
 from placer_models.cluster import Node
 from placer_models.device_share import DeviceShare
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.placement import PodPlacement
 from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, Resources
 from placer_models.policy import JointScope, QosClass, Strength
 
-ALL = DeviceStrategy.APPLY_FOR_ALL
-EACH = DeviceStrategy.APPLY_FOR_EACH_GROUP
+ALL = DeviceRequestFanOut.APPLY_FOR_ALL
+EACH = DeviceRequestFanOut.APPLY_FOR_EACH_GROUP
 MACHINE = switched("aab-", "aab")
 HERE = [node(machine=MACHINE)]
 
@@ -24,7 +24,7 @@ HERE = [node(machine=MACHINE)]
 def applying(
     name: str,
     gpus: int = 0,
-    strategy: DeviceStrategy | None = ALL,
+    strategy: DeviceRequestFanOut | None = ALL,
     *,
     nics: int = 1,
     percent: int = 0,

@@ -15,7 +15,7 @@ from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer_models.cluster import Instance
 from placer_models.goals import tiers_for
-from placer_models.optional_tiers import optional_tiers
+from placer_models.optional_tiers import tiers_asked_by_instance
 from placer_models.placement import (
     ContainerPlacement,
     DeviceGrant,
@@ -67,7 +67,7 @@ def test_any_placement_is_judged(asked: tuple[Instance, Placement]) -> None:
         assert breach.message
     tiers = tuple(tier for tier, _ in measure(instance, placement))
     priorities = (gang.priority for gang in instance.gangs)
-    assert tiers == tiers_for(priorities, optional_tiers(instance))
+    assert tiers == tiers_for(priorities, tiers_asked_by_instance(instance))
 
 
 @given(nonsense())

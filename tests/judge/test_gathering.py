@@ -6,10 +6,10 @@ from judge.cases_network import asking, on
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer_models.goals import GATHERING
-from placer_models.network import Grouping, LevelRule
+from placer_models.network import GatherOrSpread, LevelRule
 from placer_models.policy import Strength
 
-GATHER, SPREAD, WISH = Grouping.GATHER, Grouping.SPREAD, Strength.PREFERRED
+GATHER, SPREAD, WISH = GatherOrSpread.GATHER, GatherOrSpread.SPREAD, Strength.PREFERRED
 
 
 @pytest.mark.parametrize(

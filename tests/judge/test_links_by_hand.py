@@ -9,11 +9,11 @@ from placer_models.device import Device, LinkMatrix
 from placer_models.links import (
     best_pair_minimum,
     best_pair_sum,
-    board_of,
     counts_by_class,
+    device_classes_by_links,
+    devices_in_usable_sets,
     pair_minimum,
     pair_sum,
-    usable_points,
 )
 from tiny_machines import tiny_machine
 
@@ -58,7 +58,7 @@ def test_links_agree_with_plain_enumeration(seed: int) -> None:
     """
     machine = tiny_machine(Random(seed), "m", 1, least_gpus=2)
     gpus = tuple(d for d in machine.devices if d.type == "gpu" and d.healthy)
-    board, links = board_of(gpus, machine.gpu_links), machine.gpu_links
+    board, links = device_classes_by_links(gpus, machine.gpu_links), machine.gpu_links
     minors = tuple(gpu.minor for gpu in gpus)
 
     for size in range(len(minors) + 1):
@@ -69,7 +69,7 @@ def test_links_agree_with_plain_enumeration(seed: int) -> None:
             counts = counts_by_class(board, gpus_of_set)
             assert pair_minimum(board, counts) == slowest(links, gpus_of_set)
             assert pair_sum(board, counts) == total(links, gpus_of_set)
-            assert usable_points(board, counts) == usable(links, minors, gpus_of_set)
+            assert devices_in_usable_sets(board, counts) == usable(links, minors, gpus_of_set)
     assert best_pair_minimum(board, len(minors) + 1) is None
     assert best_pair_sum(board, len(minors) + 1) is None
 
@@ -83,7 +83,9 @@ def test_links_agree_on_a_board_of_nine() -> None:
     for i, j in combinations(range(9), 2):
         rows[i][j] = rows[j][i] = rng.choice((10, 10, 30))
     links = LinkMatrix(tuple(range(9)), tuple(map(tuple, rows)), tuple(("L",) * 9 for _ in rows))
-    board = board_of(tuple(Device("gpu", i) for i in range(9)), links)
+    board = device_classes_by_links(tuple(Device("gpu", i) for i in range(9)), links)
     minors = tuple(range(9))
 
-    assert usable_points(board, counts_by_class(board, minors)) == usable(links, minors, minors)
+    assert devices_in_usable_sets(board, counts_by_class(board, minors)) == usable(
+        links, minors, minors
+    )

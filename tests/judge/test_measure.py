@@ -18,7 +18,7 @@ from judge.hand import (
     world,
 )
 from placer.judge.breaches import breaches
-from placer.judge.measure import better, measure
+from placer.judge.measure import is_better, measure
 from placer_models.cluster import Instance
 from placer_models.device import Device
 from placer_models.goals import (
@@ -348,11 +348,11 @@ def test_better_is_decided_by_the_first_tier_that_differs() -> None:
     high, low = placed_tier(1), placed_tier(0)
     base = ((high, 4), (low, 2), (BIND, 3))
 
-    assert not better(base, base)
-    assert better(((high, 5), (low, 0), (BIND, 9)), base)
-    assert not better(((high, 3), (low, 9), (BIND, 0)), base)
-    assert better(((high, 4), (low, 2), (BIND, 2)), base)
-    assert not better(((high, 4), (low, 2), (BIND, 4)), base)
+    assert not is_better(base, base)
+    assert is_better(((high, 5), (low, 0), (BIND, 9)), base)
+    assert not is_better(((high, 3), (low, 9), (BIND, 0)), base)
+    assert is_better(((high, 4), (low, 2), (BIND, 2)), base)
+    assert not is_better(((high, 4), (low, 2), (BIND, 4)), base)
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ import pytest
 from judge.hand import ALL_CPUS, gang, node, placed, pod, put, world
 from moving_question import with_moving_pods
 from moving_worlds import mixed_moving_instance, tied_instance
-from placer.judge.breaches import blamed, breaches
+from placer.judge.breaches import breaches, breaches_of_complete_placement
 from placer.judge.measure import measure
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, RunningGang, RunningPod
 from placer_models.goals import MOVES, OPENED
 from placer_models.moves import with_movable_pods
-from placer_models.network import Grouping, LevelRule
+from placer_models.network import GatherOrSpread, LevelRule
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import (
@@ -44,7 +44,7 @@ def one_running(
 
 
 def homes(instance: Instance) -> list[str]:
-    asked = with_movable_pods(instance, blamed)
+    asked = with_movable_pods(instance, breaches_of_complete_placement)
     return [home.name for home in asked.homes]
 
 
@@ -154,7 +154,7 @@ def test_in_the_question_itself_a_running_pod_may_not_be_dropped() -> None:
     """
     Once they wait, too, a placement has to say where they are.
     """
-    asked = with_movable_pods(one_running(), blamed)
+    asked = with_movable_pods(one_running(), breaches_of_complete_placement)
 
     (breach,) = breaches(asked, Placement())
 
@@ -191,7 +191,7 @@ def test_members_of_a_gang_move_as_it_allows() -> None:
     """
     One that asks for nothing lets each go alone; one that asks for places, all or nobody.
     """
-    near = LevelRule("node", Grouping.GATHER, Strength.PREFERRED)
+    near = LevelRule("node", GatherOrSpread.GATHER, Strength.PREFERRED)
 
     assert homes(in_a_gang_that_is_known(one_running())) == ["r"]
     assert homes(two_of_a_gang()) == ["r"]
@@ -263,7 +263,7 @@ def test_without_a_budget_nothing_is_asked_of_running_pods() -> None:
     """
     instance = one_running(budget=0)
 
-    assert with_movable_pods(instance, blamed) is instance
+    assert with_movable_pods(instance, breaches_of_complete_placement) is instance
     assert MOVES not in dict(measure(instance, Placement()))
 
 
@@ -304,7 +304,9 @@ def test_who_may_move_is_as_the_page_says(batch: int) -> None:
     staying = 0
     for seed, make in product(range(10 * batch, 10 * batch + 10), MAKERS):
         instance = make(seed)
-        movable = {home.key for home in with_movable_pods(instance, blamed).homes}
+        movable = {
+            home.key for home in with_movable_pods(instance, breaches_of_complete_placement).homes
+        }
 
         assert movable == {home.key for home in with_moving_pods(instance).homes}, instance.name
         staying += len(movable) < len(instance.running)

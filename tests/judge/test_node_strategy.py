@@ -10,15 +10,15 @@ from judge.hand import ALL_CPUS, node, pod, put, world
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.quota.choose import ClassUse as Used
-from placer.quota.choose import requested_shares, score_of
+from placer.quota.choose import score_of, used_fractions_after_request
 from placer_models.goals import TIERS_OF, USABLE
 from placer_models.node_strategy import (
     MILLION,
-    LoadAsk,
-    NodeLoad,
+    AskByResourceClass,
     NodeStrategy,
-    mean_scores,
-    own_score,
+    StrategyNodeLoad,
+    mean_share_alone,
+    mean_share_scores,
     score_added_by_one_more,
     variance_score,
     variance_scores,
@@ -160,16 +160,16 @@ def test_one_pod_alone_is_the_rule_of_the_seed(strategy: NodeStrategy) -> None:
         names = [f"c{i}" for i in range(rng.randint(1, 5))]
         uses = {name: Used(rng.randint(1, 10**12), rng.randint(0, 10**12)) for name in names}
         asked = {name: rng.randint(0, 10**11) for name in names}
-        exact: Fraction = score_of(strategy, requested_shares(uses, asked))
-        load = NodeLoad(
+        exact: Fraction = score_of(strategy, used_fractions_after_request(uses, asked))
+        load = StrategyNodeLoad(
             strategy,
             running=1,
             used=tuple(use.used for use in uses.values()),
             total=tuple(use.total for use in uses.values()),
         )
-        alone = load.with_pod(LoadAsk(tuple(asked.values()), tuple(range(len(names)))))
+        alone = load.with_pod(AskByResourceClass(tuple(asked.values()), tuple(range(len(names)))))
 
-        scores = mean_scores if strategy is NodeStrategy.LEAST_REQUESTED else variance_scores
+        scores = mean_share_scores if strategy is NodeStrategy.LEAST_REQUESTED else variance_scores
         assert scores(alone) == MILLION * exact.numerator // exact.denominator
 
 
@@ -177,16 +177,16 @@ def test_scores_of_pods_together_are_their_own_and_what_is_added() -> None:
     """
     The sum of what is rounded down once a pod and once a pair of pods; variances are exact.
     """
-    a, b = LoadAsk((1, 0), (0,)), LoadAsk((1, 2), (0, 1))
-    load = NodeLoad(NodeStrategy.LEAST_REQUESTED, 0, (1, 1), (3, 7))
+    a, b = AskByResourceClass((1, 0), (0,)), AskByResourceClass((1, 2), (0, 1))
+    load = StrategyNodeLoad(NodeStrategy.LEAST_REQUESTED, 0, (1, 1), (3, 7))
     three = load.with_pod(a).with_pod(b).with_pod(b)
 
-    assert own_score(load, a) == MILLION * 2 // 3
+    assert mean_share_alone(load, a) == MILLION * 2 // 3
     assert score_added_by_one_more(load, a, b) == MILLION // 3
     assert score_added_by_one_more(load, b, a) == MILLION // 6
-    assert mean_scores(three) == (
-        own_score(load, a)
-        + 2 * own_score(load, b)
+    assert mean_share_scores(three) == (
+        mean_share_alone(load, a)
+        + 2 * mean_share_alone(load, b)
         + 2 * (MILLION // 3 + MILLION // 6)
         + 2 * score_added_by_one_more(load, b, b)
     )

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubernetes_worlds import Json, node, pod
-from placer.kubernetes.emit.placed_pods import ObjectFile
-from placer.kubernetes.emit.writer import text_of
+from placer.kubernetes.emit.placed_pods import EmittedFile
+from placer.kubernetes.emit.writer import object_file_text
 from placer.load import load_instance
 from placer_models.files.errors import InputError
 from placer_models.files.tree import Mapping, as_json
@@ -214,7 +214,7 @@ def test_what_is_written_has_no_aliases() -> None:
     """
     part = {"a": "b"}
 
-    assert text_of(ObjectFile("pods.yaml", ({"x": part, "y": part},))) == (
+    assert object_file_text(EmittedFile("pods.yaml", ({"x": part, "y": part},))) == (
         "---\nx:\n  a: b\ny:\n  a: b\n"
     )
 

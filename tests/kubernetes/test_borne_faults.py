@@ -5,7 +5,7 @@ import pytest
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, device, gpu, held, lsr, node, owned, pod, topology
 from placer.kubernetes.dump import DumpError
-from placer_models.reasons import NotAsked
+from placer_models.reasons import NotTried
 
 BROKEN = {"node.koordinator.sh/reservation": "{"}
 GIVEN: dict[str, object] = {"scheduling.koordinator.sh/device-allocated": "{"}
@@ -90,7 +90,7 @@ def test_a_waiting_pod_that_cannot_be_read_is_not_asked() -> None:
     (left_out,) = instance.left_out
     assert left_out.name == "bad"
     (why,) = left_out.why
-    assert isinstance(why, NotAsked)
+    assert isinstance(why, NotTried)
     assert "'-1' is negative" in str(why)
     assert notes(summary).count("'-1' is negative") == 2
 

@@ -24,7 +24,7 @@ from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import text_of
+from placer.kubernetes.emit.writer import object_file_text
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.placement import Placed
@@ -102,7 +102,8 @@ def test_one_claim_asks_for_both_kinds() -> None:
     assert isinstance(answer, Placed)
     dump = placed_dump(objects_of(objects), instance, answer.placement)
     files = {
-        one.path: yaml.safe_load(text_of(one)) for one in emitted_files(dump, [EmitKind.CLAIMS])
+        one.path: yaml.safe_load(object_file_text(one))
+        for one in emitted_files(dump, [EmitKind.CLAIMS])
     }
     status: Any = files["claims/default/c.status.yaml"]["status"]
     results = [

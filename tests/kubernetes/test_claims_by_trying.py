@@ -28,7 +28,7 @@ from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import text_of
+from placer.kubernetes.emit.writer import object_file_text
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.placement import PartlyPlaced, Placed
@@ -206,7 +206,7 @@ def check(seed: str) -> tuple[int, int]:
     if placement is not None:
         dump = placed_dump(objects_of(objects), instance, placement)
         patches: list[Any] = [
-            yaml.safe_load(text_of(file))
+            yaml.safe_load(object_file_text(file))
             for file in emitted_files(dump, [EmitKind.CLAIMS])
             if file.path.endswith(".status.yaml")
         ]

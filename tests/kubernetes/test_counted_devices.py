@@ -5,7 +5,7 @@ import pytest
 from claim_worlds import device_class, resource_slice
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, device, gpu, held, node, pod, topology
-from placer.kubernetes.emit.annotations import annotations_of
+from placer.kubernetes.emit.annotations import placement_annotations
 from placer_models.cluster import Instance
 
 NAME = "nvidia.com/gpu"
@@ -126,7 +126,7 @@ def test_made_up_minors_are_told_to_nobody() -> None:
 
     assert place.env == ()
     assert all(part.env == () for part in place.containers)
-    assert annotations_of(place, spec, there) == {}
+    assert placement_annotations(place, spec, there) == {}
 
 
 def test_gpus_of_zones_have_no_names_either() -> None:

@@ -15,7 +15,7 @@ from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import text_of
+from placer.kubernetes.emit.writer import object_file_text
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.placement import PartlyPlaced, Placed
@@ -64,7 +64,7 @@ def told(objects: list[Json]) -> tuple[Json, list[Json]]:
     answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
     assert isinstance(answer, Placed | PartlyPlaced)
     dump = placed_dump(objects_of(objects), instance, answer.placement)
-    files = {file.path: text_of(file) for file in emitted_files(dump, [EmitKind.CLAIMS])}
+    files = {file.path: object_file_text(file) for file in emitted_files(dump, [EmitKind.CLAIMS])}
     status: Json = yaml.safe_load(files["claims/default/c.status.yaml"])["status"]
     after = after_binding(objects, instance, answer.placement)
     patched = [

@@ -16,7 +16,7 @@ from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import text_of
+from placer.kubernetes.emit.writer import object_file_text
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningPod
@@ -36,7 +36,7 @@ def solved(objects: list[Json], engine: Engine = Engine.GREEDY) -> tuple[Instanc
 def told(objects: list[Json], instance: Instance, placement: Placement) -> dict[str, Json]:
     """Return claim -> the status that it gets."""
     dump = placed_dump(objects_of(objects), instance, placement)
-    files = {file.path: text_of(file) for file in emitted_files(dump, [EmitKind.CLAIMS])}
+    files = {file.path: object_file_text(file) for file in emitted_files(dump, [EmitKind.CLAIMS])}
     return {
         path.split("/")[-1].split(".")[0]: yaml.safe_load(text)["status"]
         for path, text in files.items()

@@ -19,7 +19,7 @@ from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import text_of
+from placer.kubernetes.emit.writer import object_file_text
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningPod
@@ -121,7 +121,7 @@ def hold(seed: int, engine: Engine) -> None:
     dump = placed_dump(objects_of(objects), instance, answer.placement)
     left = copy.deepcopy(free)
     told = {
-        file.path.split("/")[-1].split(".")[0]: yaml.safe_load(text_of(file))["status"]
+        file.path.split("/")[-1].split(".")[0]: yaml.safe_load(object_file_text(file))["status"]
         for file in emitted_files(dump, [EmitKind.CLAIMS])
         if file.path.endswith(".status.yaml")
     }

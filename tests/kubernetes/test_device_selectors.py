@@ -3,7 +3,7 @@
 import pytest
 
 from placer_models.kubernetes.device_attributes import ListedDevice, parse_version
-from placer_models.kubernetes.device_selector import SelectorError, device_meets, read_selector
+from placer_models.kubernetes.device_selector import SelectorError, device_meets, read_cel_selector
 
 GPU = ListedDevice(
     "gpu.nvidia.com",
@@ -72,7 +72,7 @@ def test_a_selector_means_what_it_means_in_kubernetes(expression: str, result: b
     """
     One that is false is false whatever else is an error.
     """
-    assert device_meets([read_selector(expression)], GPU) is result
+    assert device_meets([read_cel_selector(expression)], GPU) is result
 
 
 @pytest.mark.parametrize(("expression", "message"), REFUSED.items())
@@ -81,7 +81,7 @@ def test_all_other_cel_is_refused(expression: str, message: str) -> None:
     With the part that is not understood.
     """
     with pytest.raises(SelectorError) as caught:
-        read_selector(expression)
+        read_cel_selector(expression)
     assert message in str(caught.value)
 
 

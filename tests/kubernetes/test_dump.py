@@ -10,7 +10,7 @@ from kubernetes_dumps import faults, notes, places, read
 from kubernetes_worlds import Json, device, gpu, held, lsr, node, owned, pod, topology
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import DumpError
-from placer.node.document import node_placements_for
+from placer.node.document import placement_of_each_node
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.placement import Placement
 from placer_models.policy import QosClass
@@ -113,7 +113,7 @@ def test_a_node_is_not_told_of_what_stands_for_its_system() -> None:
         pod("runs", nodeName="n1"),
     )
     assert [running.pod.title for running in instance.running] == ["runs", "node-system/n1"]
-    (document,) = node_placements_for(instance, Placement())
+    (document,) = placement_of_each_node(instance, Placement())
     assert [one.pod.name for one in document.pods] == ["runs"]
 
 
@@ -456,7 +456,7 @@ def test_priorities_are_those_of_classes() -> None:
     """
     The value of a pod, of its class, of the default class.
     """
-    kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+    kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "KoordinatorPriorityClass"}
     high = {**kind, "metadata": {"name": "high"}, "value": 100}
     usual = {**kind, "metadata": {"name": "usual"}, "value": 5, "globalDefault": True}
     instance, _ = read(

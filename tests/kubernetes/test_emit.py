@@ -14,7 +14,7 @@ from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import text_of
+from placer.kubernetes.emit.writer import object_file_text
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.placement import PartlyPlaced, Placed, Placement
@@ -33,7 +33,7 @@ def told(*objects: Json, kind: EmitKind = EmitKind.BINDINGS) -> dict[str, list[A
     answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
     assert isinstance(answer, Placed | PartlyPlaced)
     files = emitted_files(placed_dump(known, instance, answer.placement), [kind])
-    read = {file.path: text_of(file) for file in files}
+    read = {file.path: object_file_text(file) for file in files}
     return {
         path: [json.loads(text)] if path.endswith(".json") else list(yaml.safe_load_all(text))
         for path, text in read.items()

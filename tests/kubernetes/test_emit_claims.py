@@ -29,7 +29,7 @@ from placer.kubernetes.emit.claims import FINALIZER
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import text_of
+from placer.kubernetes.emit.writer import object_file_text
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningPod
@@ -57,7 +57,8 @@ def told(objects: list[Json]) -> dict[str, Any]:
     instance, placement = solved(objects)
     dump = placed_dump(objects_of(objects), instance, placement)
     return {
-        file.path: yaml.safe_load(text_of(file)) for file in emitted_files(dump, [EmitKind.CLAIMS])
+        file.path: yaml.safe_load(object_file_text(file))
+        for file in emitted_files(dump, [EmitKind.CLAIMS])
     }
 
 

@@ -24,7 +24,7 @@ from placer.kubernetes.emit.claims import EXTENDED, FINALIZER
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import text_of
+from placer.kubernetes.emit.writer import object_file_text
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
@@ -52,7 +52,11 @@ def told(objects: list[Json]) -> tuple[Instance, Placement, dict[str, Any]]:
     assert isinstance(answer, Placed)
     dump = placed_dump(objects_of(objects), instance, answer.placement)
     files = emitted_files(dump, [EmitKind.CLAIMS])
-    return instance, answer.placement, {one.path: yaml.safe_load(text_of(one)) for one in files}
+    return (
+        instance,
+        answer.placement,
+        {one.path: yaml.safe_load(object_file_text(one)) for one in files},
+    )
 
 
 @pytest.mark.parametrize("resource", [RESOURCE, "deviceclass.resource.kubernetes.io/gpu"])

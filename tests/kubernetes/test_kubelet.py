@@ -9,7 +9,7 @@ from kubernetes_worlds import Json, lsr, node, owned, pod, topology
 from placer.judge.misfits import misfits_of
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
-from placer_models.policy import AlignmentPolicy, AlignmentScope, Locality, QosClass
+from placer_models.policy import AlignmentPolicy, AlignmentScope, CpuLocalityWish, QosClass
 
 DOMAIN = "node.koordinator.sh/"
 TWO = {"cpu": "2", "memory": "1Gi"}
@@ -191,7 +191,7 @@ def test_options_of_locality_count_under_the_static_policy(policy: str) -> None:
     """
     options = told(policy, align_by_socket="true", prefer_align_cpus_by_uncorecache="true")
     found = node_of(annotations=options).locality
-    assert found == ((Locality.PACKAGE, Locality.LLC) if policy == "static" else ())
+    assert found == ((CpuLocalityWish.PACKAGE, CpuLocalityWish.LLC) if policy == "static" else ())
 
 
 @pytest.mark.parametrize("value", ["false", "False", ""])

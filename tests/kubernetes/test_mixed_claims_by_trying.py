@@ -21,7 +21,7 @@ from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import text_of
+from placer.kubernetes.emit.writer import object_file_text
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.placement import PartlyPlaced, Placed
@@ -78,7 +78,8 @@ def check(seed: str) -> int:
         return 0
     dump = placed_dump(objects_of(objects), instance, answer.placement)
     files: dict[str, Any] = {
-        one.path: yaml.safe_load(text_of(one)) for one in emitted_files(dump, [EmitKind.CLAIMS])
+        one.path: yaml.safe_load(object_file_text(one))
+        for one in emitted_files(dump, [EmitKind.CLAIMS])
     }
     made = [one for path, one in files.items() if path.endswith(".new.yaml")]
     claims = [one for one in (*objects, *made) if one["kind"] == "ResourceClaim"]

@@ -14,7 +14,7 @@ from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import DumpError, instance_of, read_dump
 from placer.kubernetes.objects import Objects
 from placer_models.kubernetes.stream import ReadObject
-from placer_models.legal import check_pods
+from placer_models.legal import check_pods_legal
 
 DUMP = Path(__file__).parents[2] / "instances" / "dumps" / "cluster.yaml"
 
@@ -69,7 +69,7 @@ def sound_or_refused(seed: int, count: int) -> None:
         except DumpError as error:
             told += error.messages
             continue
-        check_pods((pod for gang in instance.gangs for pod in gang.pods), instance.nodes)
+        check_pods_legal((pod for gang in instance.gangs for pod in gang.pods), instance.nodes)
         misfits_of(instance)
     assert not any("\n" in message for message in told)
 

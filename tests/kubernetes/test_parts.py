@@ -11,7 +11,7 @@ from placer_models.kubernetes.device import device_part
 from placer_models.kubernetes.node import node_part
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
-from placer_models.kubernetes.pod_class import PriorityClass
+from placer_models.kubernetes.pod_class import KoordinatorPriorityClass
 from placer_models.kubernetes.pod_containers import RequestContext
 from placer_models.kubernetes.pod_gang import pod_group_part
 from placer_models.kubernetes.pod_spec import asked_by
@@ -537,7 +537,7 @@ def test_priority_classes_by_value() -> None:
     """
     values = {9999: "koord-prod", 7000: "koord-mid", 5999: "koord-batch", 8000: ""}
     for value, name in values.items():
-        assert pod_part(pod(priority=value)).pod_class.priority is PriorityClass(name)
+        assert pod_part(pod(priority=value)).pod_class.priority is KoordinatorPriorityClass(name)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,12 @@ from placer_models.kubernetes.names import HOSTNAME, LABEL_OF_HOSTNAME, LABEL_OF
 from placer_models.kubernetes.namespaces import OF_NAMESPACES, NamespacePart, Namespaces
 from placer_models.kubernetes.object_fields import ObjectError, ObjectIdentity
 from placer_models.kubernetes.pod import pod_part
-from placer_models.kubernetes.pod_terms import ORDINARY, TermContext, meant_by, spread_meant_by
+from placer_models.kubernetes.pod_terms import (
+    ORDINARY,
+    TermContext,
+    interpret_spread_constraints,
+    resolve_written_terms,
+)
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
 
@@ -17,7 +22,7 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 def terms_of(found: Json, around: TermContext = ORDINARY) -> tuple[AffinityTerm, ...]:
     """Return the terms of a pod of the namespace `default`, of which each can be met."""
-    terms, lacks = meant_by(pod_part(found).constraints.affinity, "default", around)
+    terms, lacks = resolve_written_terms(pod_part(found).constraints.affinity, "default", around)
     assert lacks == ()
     return terms
 
@@ -135,7 +140,7 @@ def test_namespaces_are_selected_by_their_labels_as_far_as_they_are_told() -> No
     nobody = {"topologyKey": "z", "labelSelector": anyone, "namespaceSelector": {**in_x}}
     nobody["namespaceSelector"] = {"matchLabels": {"env": "z"}}
     constraints = pod_part(pod(affinity={"podAffinity": {REQUIRED: [nobody]}})).constraints
-    assert meant_by(constraints.affinity, "default", around) == (
+    assert resolve_written_terms(constraints.affinity, "default", around) == (
         (),
         ("required pod affinity that means no pod",),
     )
@@ -159,7 +164,7 @@ def test_topology_keys_are_labels_of_nodes(key: str, around: TermContext, topolo
     term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": "db"}}}
     (found,) = terms_of(pod(affinity={"podAntiAffinity": {REQUIRED: [term]}}), around)
     spread = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule"}
-    (constraint,) = spread_meant_by(
+    (constraint,) = interpret_spread_constraints(
         pod_part(pod(topologySpreadConstraints=[spread])).constraints.spread, around
     )
 
@@ -203,7 +208,7 @@ def test_spread_constraints_are_read() -> None:
         "nodeTaintsPolicy": "Honor",
     }
     found = pod(labels={"hash": "7"}, topologySpreadConstraints=[{**hard, "minDomains": 3}, soft])
-    first, second = spread_meant_by(pod_part(found).constraints.spread, ORDINARY)
+    first, second = interpret_spread_constraints(pod_part(found).constraints.spread, ORDINARY)
     assert first == SpreadConstraint("zone", labels=(("app", "web"), ("hash", "7")), min_domains=3)
     assert (second.topology, second.max_skew, second.required) == ("node", 2, False)
     assert (second.by_selector, second.by_taints) == (False, True)

@@ -17,10 +17,10 @@ from placer.kubernetes.dump import instance_of, read_dump
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import text_of
+from placer.kubernetes.emit.writer import object_file_text
 from placer.kubernetes.objects import Objects
 from placer.node.discover import take_inventory, to_machine
-from placer.node.discover.report import DocumentKind, to_document
+from placer.node.discover.report import DiscoverOutputKind, to_document
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.files.errors import InputError
@@ -48,7 +48,7 @@ def written(objects: Objects) -> list[Any]:
         return []
     dump = placed_dump(objects, instance, answer.placement)
     # YAML holds JSON as well.
-    texts = [text_of(file) for file in emitted_files(dump, EmitKind)]
+    texts = [object_file_text(file) for file in emitted_files(dump, EmitKind)]
     return [one for text in texts for one in yaml.safe_load_all(text)]
 
 
@@ -100,8 +100,10 @@ def test_the_example_passes_the_schemas() -> None:
         check_object({key: value for key, value in one.items() if key != "status"})
 
 
-@pytest.mark.parametrize("kind", [DocumentKind.NODE_RESOURCE_TOPOLOGY, DocumentKind.DEVICE])
-def test_what_discover_writes_passes_the_schemas(kind: DocumentKind) -> None:
+@pytest.mark.parametrize(
+    "kind", [DiscoverOutputKind.NODE_RESOURCE_TOPOLOGY, DiscoverOutputKind.DEVICE]
+)
+def test_what_discover_writes_passes_the_schemas(kind: DiscoverOutputKind) -> None:
     """
     Both objects of a node that Placer looked into itself.
     """
@@ -114,7 +116,7 @@ def test_devices_that_are_written_are_read_again() -> None:
     """
     found = to_machine(take_inventory(HOST, []))
 
-    part = device_part(to_document(found, DocumentKind.DEVICE))
+    part = device_part(to_document(found, DiscoverOutputKind.DEVICE))
 
     assert part.identity.name == found.node().name
     for read, known in zip(part.devices, found.machine.devices, strict=True):
@@ -137,7 +139,7 @@ def test_devices_that_are_known_by_number_alone_are_not_written(tmp_path: Path) 
     found = to_machine(take_inventory(file, []))
 
     with pytest.raises(InputError, match="gpu 0 has neither an id nor a bus id"):
-        to_document(found, DocumentKind.DEVICE)
+        to_document(found, DiscoverOutputKind.DEVICE)
 
 
 WRONG = [

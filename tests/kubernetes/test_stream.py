@@ -9,7 +9,7 @@ import yaml
 from kubernetes_worlds import Json, node, pod
 from placer_models.files.errors import InputError
 from placer_models.kubernetes.chunks import CHUNK
-from placer_models.kubernetes.stream import ReadObject, holds_objects, read_objects
+from placer_models.kubernetes.stream import ReadObject, holds_kubernetes_objects, read_objects
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -186,4 +186,4 @@ def test_a_file_of_objects_is_told_from_ours(tmp_path: Path, text: str, expected
     """
     By the first apiVersion and kind; a slip of the pen in ours stays ours.
     """
-    assert holds_objects(written(tmp_path, "d.yaml", text)) is expected
+    assert holds_kubernetes_objects(written(tmp_path, "d.yaml", text)) is expected

@@ -26,12 +26,12 @@ from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.kinds import emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import text_of
+from placer.kubernetes.emit.writer import object_file_text
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_cli.app import main
 from placer_cli.exits import Exit
-from placer_models.kubernetes.who_waits import ALL, IgnoredWishes, WhoWaits
+from placer_models.kubernetes.who_waits import ALL, IgnoredAsk, WaitingPodFilter
 from placer_models.placement import PartlyPlaced, Placed
 
 TWO = node("n1", labels={ZONE: "z1"}), node("n2", labels={ZONE: "z2"})
@@ -47,7 +47,7 @@ def on(name: str, *where: str, storage: str = "10Gi") -> Json:
     return volume(name, where=one_of(HOSTNAME, *where), storage=storage)
 
 
-def told(*objects: Json, who: WhoWaits = ALL) -> dict[str, Any]:
+def told(*objects: Json, who: WaitingPodFilter = ALL) -> dict[str, Any]:
     """Return path -> patch of what the volumes of pods are told of the best placement."""
     known = objects_of(list(objects))
     instance, _ = instance_of(known, who=who)
@@ -56,7 +56,8 @@ def told(*objects: Json, who: WhoWaits = ALL) -> dict[str, Any]:
         return {}
     dump = placed_dump(known, instance, answer.placement)
     return {
-        file.path: yaml.safe_load(text_of(file)) for file in emitted_files(dump, [EmitKind.VOLUMES])
+        file.path: yaml.safe_load(object_file_text(file))
+        for file in emitted_files(dump, [EmitKind.VOLUMES])
     }
 
 
@@ -154,7 +155,9 @@ def test_a_pod_waits_for_its_volume_by_name(known: list[Json], said: str) -> Non
     gang = [asking("p", "c", labels=labels), pod("q", labels=labels)]
     instance, summary = read(*TWO, *known, *gang)
     assert (instance.gangs, said in notes(summary)) == ((), True)
-    instance, summary = read(*TWO, *known, asked, who=WhoWaits(ignored=frozenset(IgnoredWishes)))
+    instance, summary = read(
+        *TWO, *known, asked, who=WaitingPodFilter(ignored=frozenset(IgnoredAsk))
+    )
     assert places(instance).keys() == {"p"}
     assert "volumes that nobody looks at" in notes(summary)
 
@@ -184,7 +187,7 @@ def test_what_is_written_before_the_binding() -> None:
     again = volume_claim("c", of_class="dynamic", **chosen)
     assert told(*TWO, storage_class("dynamic", DRIVER), again, asking("p", "c")) == {}
     now = storage_class(mode="Immediate"), on("v", "n2"), volume_claim("c"), asking("p", "c")
-    assert told(*TWO, *now, who=WhoWaits(ignored=frozenset(IgnoredWishes))) == {}
+    assert told(*TWO, *now, who=WaitingPodFilter(ignored=frozenset(IgnoredAsk))) == {}
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -12,9 +12,9 @@ from placer.search.solver import solve
 from placer_cli.app import main
 from placer_cli.exits import Exit
 from placer_models.cluster import Instance
-from placer_models.kubernetes.who_waits import WhoWaits
+from placer_models.kubernetes.who_waits import WaitingPodFilter
 from placer_models.placement import Answer, Infeasible, PartlyPlaced
-from placer_models.reasons import Verdict, verdict_of
+from placer_models.reasons import UnplacedVerdict, verdict_of_reasons
 
 GATES = [{"name": "example.com/quota"}]
 
@@ -48,7 +48,7 @@ def reasons(instance: Instance) -> dict[str, str]:
     """Return name -> reason of each pod that nobody is asked about."""
     answer = answered(instance)
     assert isinstance(answer, PartlyPlaced | Infeasible)
-    asked = [verdict_of(one.why) is Verdict.NOT_ASKED for one in answer.unplaced]
+    asked = [verdict_of_reasons(one.why) is UnplacedVerdict.NOT_ASKED for one in answer.unplaced]
     return {
         one.name: one.reasons[0]
         for one, unasked in zip(answer.unplaced, asked, strict=True)
@@ -123,7 +123,9 @@ def test_gated_pods_are_placed_where_that_is_asked() -> None:
     """
     As if their gates were gone.
     """
-    instance, _ = read(node(), pod("gated", schedulingGates=GATES), who=WhoWaits(gated=True))
+    instance, _ = read(
+        node(), pod("gated", schedulingGates=GATES), who=WaitingPodFilter(gated=True)
+    )
     assert set(places(instance)) == {"gated"}
 
 
@@ -138,7 +140,7 @@ def test_pods_are_counted_by_scheduler_and_picked_by_its_name() -> None:
         summary
     )
 
-    instance, summary = read(*objects, who=WhoWaits(frozenset(("volcano", "x"))))
+    instance, summary = read(*objects, who=WaitingPodFilter(frozenset(("volcano", "x"))))
     assert set(places(instance)) == {"b", "c"}
     assert "pods of scheduler default-scheduler, passed over: Pod default/a" in notes(summary)
     assert "picks" not in notes(read(node(), pod("a"))[1])

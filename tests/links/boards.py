@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from placer_models.device import Device, LinkMatrix
-from placer_models.links import Board, board_of, counts_by_class
+from placer_models.links import LinkedDeviceClasses, counts_by_class, device_classes_by_links
 
 DATA = Path(__file__).parent / "data"
 SIZES = (1, 2, 4, 8)
@@ -31,8 +31,8 @@ class Gpus:
     links: LinkMatrix
 
     @property
-    def board(self) -> Board:
-        return board_of(self.devices, self.links)
+    def board(self) -> LinkedDeviceClasses:
+        return device_classes_by_links(self.devices, self.links)
 
     @property
     def minors(self) -> frozenset[int]:

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from links.boards import Gpus, random_free, random_gpus
 from placer_models.device import PartitionTable
 from placer_models.links import (
-    Board,
+    LinkedDeviceClasses,
     best_permitted,
     best_permitted_minimum,
     best_permitted_sum,
-    board_of,
+    count_offered_device_sets,
     counts_by_class,
-    disjoint_sets,
+    device_classes_by_links,
     is_partition,
-    offered_count,
+    most_disjoint_sets,
     offered_sets,
-    tells_apart,
+    partitions_matter_for,
 )
 from placer_models.policy import DeviceScope
 
@@ -41,8 +41,8 @@ def random_table(seed: int, world: Gpus) -> PartitionTable:
     return tuple(s for s in every if rng.random() < share)
 
 
-def board(world: Gpus, table: PartitionTable, *, honored: bool) -> Board:
-    return board_of(world.devices, world.links, table, honored=honored)
+def board(world: Gpus, table: PartitionTable, *, honored: bool) -> LinkedDeviceClasses:
+    return device_classes_by_links(world.devices, world.links, table, honored=honored)
 
 
 def is_within(world: Gpus, chosen: frozenset[int], scope: DeviceScope) -> bool:
@@ -67,7 +67,7 @@ def test_counts_say_whether_a_set_is_a_partition(seed: int) -> None:
             counts = counts_by_class(found, chosen)
             assert is_partition(found, counts) == (tuple(sorted(chosen)) in table)
         some = [tuple(sorted(s)) in table for s in sets]
-        assert tells_apart(found, size) or all(some)
+        assert partitions_matter_for(found, size) or all(some)
 
 
 @given(seeds, st.booleans(), st.sampled_from(DeviceScope))
@@ -94,7 +94,9 @@ def test_what_is_offered_is_what_a_pod_may_have(
         sets = allowed(size, free)
         selections = offered_sets(found, size, counts_by_class(found, free), scope)
         assert {s.counts for s in selections} == {counts_by_class(found, s) for s in sets}
-        assert offered_count(found, size, counts_by_class(found, free), scope) == len(selections)
+        assert count_offered_device_sets(found, size, counts_by_class(found, free), scope) == len(
+            selections
+        )
         every = allowed(size, world.minors)
         least = max(map(world.pair_minimum, every), default=None)
         assert best_permitted_minimum(found, size, scope) == least
@@ -126,4 +128,4 @@ def test_disjoint_partitions_are_counted_as_by_trying_all(seed: int) -> None:
         def most(left: frozenset[int], fast: list[frozenset[int]] = fast) -> int:
             return max((1 + most(left - part) for part in fast if part <= left), default=0)
 
-        assert disjoint_sets(found, size, counts_by_class(found, free)) == most(free)
+        assert most_disjoint_sets(found, size, counts_by_class(found, free)) == most(free)

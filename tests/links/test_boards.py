@@ -8,22 +8,22 @@ import pytest
 from links.boards import Gpus, matrix
 from placer_models.device import Device
 from placer_models.links import (
-    DeviceSelection,
+    DeviceSet,
     best_pair_minimum,
     best_pair_sum,
     best_selection,
-    board_of,
+    count_device_selections,
     counts_by_class,
-    disjoint_sets,
-    minors_of,
+    device_classes_by_links,
+    devices_in_usable_sets,
+    lowest_free_minors,
+    most_disjoint_sets,
     pair_minimum,
     pair_sum,
-    selection_count,
     selections,
-    usable_points,
 )
 from placer_models.links.heaviest import heaviest_sets
-from placer_models.links.merged import by_bandwidth
+from placer_models.links.merged import merged_by_bandwidth
 
 
 def blocks(gpus: int, per_block: int, inside: int, outside: int) -> list[list[int]]:
@@ -64,7 +64,7 @@ def test_sixteen_gpus_behind_one_switch_are_two_classes() -> None:
     assert DGX_2.board.classes == (tuple(range(8)), tuple(range(8, 16)))
     assert DGX_2.board.inner == (15000, 15000)
     assert DGX_2.board.across == ((15000, 15000), (15000, 15000))
-    assert selection_count(DGX_2.board, 8, (8, 8)) == 9
+    assert count_device_selections(DGX_2.board, 8, (8, 8)) == 9
     assert len(selections(DGX_2.board, 8, (8, 8))) == 9
 
 
@@ -99,7 +99,7 @@ def test_singles_leave_bridged_pairs_whole() -> None:
     best = best_selection(BRIDGED.board, 1, counts_by_class(BRIDGED.board, range(1, 8)))
 
     assert best is not None
-    assert minors_of(BRIDGED.board, best.counts, range(1, 8)) == (1,)
+    assert lowest_free_minors(BRIDGED.board, best.counts, range(1, 8)) == (1,)
 
 
 def test_a_gpu_off_the_fabric_goes_to_the_pod_that_needs_no_link() -> None:
@@ -127,7 +127,7 @@ def test_the_slowest_pair_counts_before_the_sum() -> None:
     best = best_selection(chain.board, 3, chain.board.sizes)
 
     assert chain.board.classes == ((0,), (1, 2), (3, 4, 5))
-    assert best == DeviceSelection((0, 0, 3), pair_minimum=20, pair_sum=60)
+    assert best == DeviceSet((0, 0, 3), pair_minimum=20, pair_sum=60)
     assert best_pair_sum(chain.board, 3) == 110
 
 
@@ -137,7 +137,7 @@ def test_a_set_that_only_looked_as_heavy_is_not_among_the_heaviest() -> None:
     leaving out 0 only 22, though half of the open pairs promised more.
     """
     slow = world(links(6, 5, {1: [(1, 3), (2, 5)]}), [0] * 6)
-    merged = by_bandwidth(slow.board)
+    merged = merged_by_bandwidth(slow.board)
 
     assert slow.board.classes == ((0, 4), (1, 3), (2, 5))
     assert sorted(heaviest_sets(merged, (1, 2, 2), 4, 1)) == [(1, 1, 2), (1, 2, 1)]
@@ -153,8 +153,8 @@ def test_a_gpu_that_fits_a_set_may_still_be_left_out() -> None:
     board = world(links(9, 10, {50: inside + bridge}), [0] * 9).board
 
     assert len(board.classes) == 9
-    assert disjoint_sets(board, 4, board.sizes) == 2
-    assert disjoint_sets(board, 4, counts_by_class(board, (0, 1, 4, 5, 8))) == 1
+    assert most_disjoint_sets(board, 4, board.sizes) == 2
+    assert most_disjoint_sets(board, 4, counts_by_class(board, (0, 1, 4, 5, 8))) == 1
 
 
 def test_a_pod_stays_on_one_numa_node_where_links_allow_it() -> None:
@@ -171,9 +171,9 @@ def test_what_is_usable_counts_each_size_by_itself() -> None:
     """
     Eight GPUs in bridged pairs: 8 singles, 4 pairs, and any 4 or 8, as nothing is faster.
     """
-    assert usable_points(BRIDGED.board, (2, 2, 2, 2)) == 8 + 8 + 8 + 8
-    assert usable_points(BRIDGED.board, (1, 1, 1, 1)) == 4 + 0 + 4 + 0
-    assert usable_points(BRIDGED.board, (2, 2, 0, 0)) == 4 + 4 + 4 + 0
+    assert devices_in_usable_sets(BRIDGED.board, (2, 2, 2, 2)) == 8 + 8 + 8 + 8
+    assert devices_in_usable_sets(BRIDGED.board, (1, 1, 1, 1)) == 4 + 0 + 4 + 0
+    assert devices_in_usable_sets(BRIDGED.board, (2, 2, 0, 0)) == 4 + 4 + 4 + 0
 
 
 def test_a_rack_of_72_gpus_is_counted_and_not_listed() -> None:
@@ -185,7 +185,7 @@ def test_a_rack_of_72_gpus_is_counted_and_not_listed() -> None:
 
     assert best is not None
     assert best.counts == (4,) * 9 + (0,) * 9
-    assert usable_points(rack.board, rack.board.sizes) == 4 * 72
+    assert devices_in_usable_sets(rack.board, rack.board.sizes) == 4 * 72
 
 
 @pytest.mark.parametrize(
@@ -205,8 +205,8 @@ def test_devices_that_differ_in_anything_are_not_equivalent(other: Device) -> No
     """
     links = matrix([[0, 100], [100, 0]])
 
-    assert board_of((Device("gpu", 0), Device("gpu", 1)), links).classes == ((0, 1),)
-    assert board_of((Device("gpu", 0), other), links).classes == ((0,), (1,))
+    assert device_classes_by_links((Device("gpu", 0), Device("gpu", 1)), links).classes == ((0, 1),)
+    assert device_classes_by_links((Device("gpu", 0), other), links).classes == ((0,), (1,))
 
 
 def test_a_machine_without_known_links_counts_every_pair_as_nothing() -> None:
@@ -214,8 +214,8 @@ def test_a_machine_without_known_links_counts_every_pair_as_nothing() -> None:
     No matrix, or a GPU that the matrix does not know: 0 GB/s, and no accident.
     """
     devices = (Device("gpu", 0), Device("gpu", 1), Device("gpu", 7))
-    unknown = board_of(devices, None)
-    partly = board_of(devices, matrix([[0, 100], [100, 0]]))
+    unknown = device_classes_by_links(devices, None)
+    partly = device_classes_by_links(devices, matrix([[0, 100], [100, 0]]))
 
     assert unknown.classes == ((0, 1, 7),)
     assert best_pair_minimum(unknown, 2) == 0
@@ -230,7 +230,7 @@ def test_links_are_between_gpus_alone() -> None:
     """
     nics = (Device("rdma", 0), Device("rdma", 1))
 
-    assert best_pair_sum(board_of(nics, matrix([[0, 100], [100, 0]])), 2) == 0
+    assert best_pair_sum(device_classes_by_links(nics, matrix([[0, 100], [100, 0]])), 2) == 0
 
 
 def test_a_shared_egress_is_told_and_not_counted() -> None:
@@ -240,20 +240,22 @@ def test_a_shared_egress_is_told_and_not_counted() -> None:
     gpus = tuple(Device("gpu", i) for i in range(4))
     own = matrix(blocks(4, 4, 30000, 0))
 
-    assert board_of(gpus, own) == board_of(gpus, replace(own, shared_egress=True))
+    assert device_classes_by_links(gpus, own) == device_classes_by_links(
+        gpus, replace(own, shared_egress=True)
+    )
 
 
 def test_an_empty_board_has_no_sets_but_the_empty_one() -> None:
     """
     A node whose GPUs are all dead has a board, and nothing fits it.
     """
-    board = board_of((), None)
+    board = device_classes_by_links((), None)
 
     assert board.sizes == ()
     assert best_pair_minimum(board, 1) is None
     assert best_selection(board, 1, ()) is None
     assert selections(board, 0, ())[0].counts == ()
-    assert usable_points(board, ()) == 0
+    assert devices_in_usable_sets(board, ()) == 0
 
 
 def test_no_set_has_a_negative_size() -> None:
@@ -261,14 +263,14 @@ def test_no_set_has_a_negative_size() -> None:
     Asked for fewer than no devices, there is no selection.
     """
     assert selections(DGX_2.board, -1, (8, 8)) == ()
-    assert selection_count(DGX_2.board, -1, (8, 8)) == 0
+    assert count_device_selections(DGX_2.board, -1, (8, 8)) == 0
 
 
 def test_the_order_of_devices_does_not_matter() -> None:
     """
     Devices listed backwards make the same board.
     """
-    assert board_of(tuple(reversed(BRIDGED.devices)), BRIDGED.links) == BRIDGED.board
+    assert device_classes_by_links(tuple(reversed(BRIDGED.devices)), BRIDGED.links) == BRIDGED.board
 
 
 def test_a_device_that_is_not_on_the_board_is_named() -> None:
@@ -284,4 +286,4 @@ def test_too_few_free_devices_of_a_class_are_refused() -> None:
     Two of a pair are wanted and one is free.
     """
     with pytest.raises(ValueError, match="2 of the devices 2-3 are wanted, 1 are free"):
-        minors_of(BRIDGED.board, (0, 2, 0, 0), {0, 1, 3})
+        lowest_free_minors(BRIDGED.board, (0, 2, 0, 0), {0, 1, 3})

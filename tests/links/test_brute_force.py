@@ -8,17 +8,17 @@ from placer_models.links import (
     best_pair_minimum,
     best_pair_sum,
     best_selection,
+    count_device_selections,
     counts_by_class,
-    disjoint_sets,
-    minors_of,
+    devices_in_usable_sets,
+    lowest_free_minors,
+    most_disjoint_sets,
     pair_minimum,
     pair_sum,
-    selection_count,
     selections,
-    usable_points,
 )
 from placer_models.links.heaviest import heaviest_sets
-from placer_models.links.merged import by_bandwidth
+from placer_models.links.merged import merged_by_bandwidth
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -77,7 +77,9 @@ def test_selections_are_all_the_sets_there_are_best_first(seed: int) -> None:
     for size in range(len(free) + 2):
         found = selections(world.board, size, counts_by_class(world.board, free))
         sets = {counts_by_class(world.board, chosen): chosen for chosen in world.sets(size, free)}
-        assert len(found) == selection_count(world.board, size, counts_by_class(world.board, free))
+        assert len(found) == count_device_selections(
+            world.board, size, counts_by_class(world.board, free)
+        )
         assert {s.counts for s in found} == sets.keys()
         assert [(s.pair_minimum, s.pair_sum, s.counts) for s in found] == sorted(
             (
@@ -95,7 +97,7 @@ def test_pruning_never_loses_a_set_of_the_largest_pair_sum(seed: int) -> None:
     """
     world = random_gpus(seed)
     free = random_free(seed, world)
-    merged = by_bandwidth(world.board)
+    merged = merged_by_bandwidth(world.board)
     counts = merged.counts(counts_by_class(world.board, free))
 
     for size in range(len(free) + 1):
@@ -125,7 +127,7 @@ def test_the_best_selection_is_the_best_of_all_free_sets(seed: int) -> None:
         best = max(world.worth(chosen, free) for chosen in world.sets(size, free))
         found = best_selection(world.board, size, counts)
         assert found is not None
-        chosen = frozenset(minors_of(world.board, found.counts, free))
+        chosen = frozenset(lowest_free_minors(world.board, found.counts, free))
         assert chosen <= free
         assert world.worth(chosen, free) == best
         assert (found.pair_minimum, found.pair_sum) == best[:2]
@@ -142,5 +144,5 @@ def test_usable_points_are_the_most_disjoint_fast_sets(seed: int) -> None:
     counts = counts_by_class(world.board, free)
 
     for size in SIZES:
-        assert disjoint_sets(world.board, size, counts) == world.disjoint(size, free)
-    assert usable_points(world.board, counts) == world.usable(free)
+        assert most_disjoint_sets(world.board, size, counts) == world.disjoint(size, free)
+    assert devices_in_usable_sets(world.board, counts) == world.usable(free)

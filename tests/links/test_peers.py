@@ -11,10 +11,10 @@ import pytest
 
 from links.boards import Gpus, gpus, rows
 from placer_models.links import (
-    DeviceSelection,
+    DeviceSet,
     best_selection,
     counts_by_class,
-    minors_of,
+    lowest_free_minors,
     selections,
 )
 
@@ -32,7 +32,7 @@ def choose(
         return frozenset()
     counts = counts_by_class(world.board, free)
     least = counts_by_class(world.board, required)
-    best: DeviceSelection | None = best_selection(world.board, size, counts)
+    best: DeviceSet | None = best_selection(world.board, size, counts)
     if required:
         # Required GPUs are no word of ours: of all selections that have room for them,
         # the best by links, then the one on the fewest NUMA nodes and switches.
@@ -47,11 +47,11 @@ def choose(
     if best is None:
         return frozenset()
     rest = tuple(a - b for a, b in zip(best.counts, least, strict=True))
-    return required | frozenset(minors_of(world.board, rest, free - required))
+    return required | frozenset(lowest_free_minors(world.board, rest, free - required))
 
 
-def _nearness(world: Gpus, selection: DeviceSelection) -> tuple[int, int]:
-    chosen = minors_of(world.board, selection.counts, world.minors)
+def _nearness(world: Gpus, selection: DeviceSet) -> tuple[int, int]:
+    chosen = lowest_free_minors(world.board, selection.counts, world.minors)
     return -world.places(chosen, "numa_node"), -world.places(chosen, "pcie_switch")
 
 

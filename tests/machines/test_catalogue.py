@@ -9,7 +9,11 @@ from placer.load import load_machine_file
 from placer_models.cluster import Machine
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import GPU, LinkMatrix
-from placer_models.machines.catalogue import UnknownMachineError, load_machine, machine_names
+from placer_models.machines.catalogue import (
+    UnknownMachineError,
+    catalogue_machine_names,
+    load_machine,
+)
 from placer_models.policy import CoreKind
 
 
@@ -121,7 +125,7 @@ def test_the_table_names_every_machine() -> None:
     """
     A machine is added together with its facts.
     """
-    assert machine_names() == tuple(sorted(FACTS))
+    assert catalogue_machine_names() == tuple(sorted(FACTS))
 
 
 @pytest.mark.parametrize("name", sorted(FACTS))

@@ -6,7 +6,7 @@ from machines.topo_texts import FOUR, LEGEND, topo
 from placer_models.cluster import Machine
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU
-from placer_models.machines.nvidia_topo import TopoError, read_topo
+from placer_models.machines.nvidia_topo import GpuTopologyError, read_topo
 
 
 def nodes(machine: Machine) -> dict[int, str]:
@@ -444,7 +444,7 @@ def test_damage_is_named_by_line_and_cell(text: str, words: str) -> None:
     """
     A table is read whole or not at all; the message says where and what was expected.
     """
-    with pytest.raises(TopoError) as refused:
+    with pytest.raises(GpuTopologyError) as refused:
         read_topo(text)
 
     assert words in str(refused.value)
@@ -454,5 +454,7 @@ def test_a_bandwidth_below_zero_is_refused() -> None:
     """
     What the caller adds is checked as well.
     """
-    with pytest.raises(TopoError, match="a link has 0 to 1,000,000 GB/s per direction, got -20"):
+    with pytest.raises(
+        GpuTopologyError, match="a link has 0 to 1,000,000 GB/s per direction, got -20"
+    ):
         read_topo(FOUR, gb_per_s_per_link=-5)

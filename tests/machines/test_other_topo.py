@@ -3,7 +3,7 @@
 import pytest
 
 from placer_models.cpuset import format_cpu_list
-from placer_models.machines.nvidia_topo import TopoError, read_topo
+from placer_models.machines.nvidia_topo import GpuTopologyError, read_topo
 
 ROCM = """
 ====================== Weight between two GPUs ======================
@@ -164,7 +164,7 @@ def test_damage_is_named_by_line(text: str, words: str) -> None:
     """
     Unreadable, one-sided and missing links are refused, each with its line.
     """
-    with pytest.raises(TopoError) as refused:
+    with pytest.raises(GpuTopologyError) as refused:
         read_topo(text)
 
     assert words in str(refused.value)

@@ -9,7 +9,7 @@ import pytest
 from placer_models.cluster import Machine
 from placer_models.cpuset import format_cpu_list
 from placer_models.machines.catalogue import load_machine
-from placer_models.machines.nvidia_topo import TopoError, read_topo
+from placer_models.machines.nvidia_topo import GpuTopologyError, read_topo
 from shared_files import Row, rows_named, shared
 
 DAMAGED = {
@@ -170,7 +170,7 @@ def test_every_capture_is_read_or_its_damage_is_named(name: str) -> None:
     if name not in DAMAGED:
         read_topo(text, name=name)
         return
-    with pytest.raises(TopoError) as caught:
+    with pytest.raises(GpuTopologyError) as caught:
         read_topo(text, name=name)
     assert DAMAGED[name] in str(caught.value)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from machines.test_other_topo import AMD_SMI, ROCM, SLURM
 from machines.topo_texts import FOUR, topo
 from placer_models.cluster import Machine
-from placer_models.machines.nvidia_topo import TopoError, read_topo
+from placer_models.machines.nvidia_topo import GpuTopologyError, read_topo
 from placer_models.machines.other_topo import read_amd
 
 FAST = {"NV1": 25.0, "NV2": 50.0, "NV4": 100.0, "NV12": 300.0, "NV18": 450.0}
@@ -43,7 +43,7 @@ def test_links_written_and_read_keep_their_order(rows: list[list[str]]) -> None:
 
 def outcome(text: str) -> Machine | None:
     """Return the machine, or None where the text is refused as it should be."""
-    with suppress(TopoError):
+    with suppress(GpuTopologyError):
         return read_topo(text)
     return None
 
@@ -77,7 +77,7 @@ def test_a_damaged_text_is_a_machine_or_refused(
 @given(st.text(alphabet=st.sampled_from("GPUNICX0123 \t\nNVSYS:-,/A="), max_size=200))
 def test_any_text_is_a_machine_or_refused(text: str) -> None:
     """
-    Nothing but a machine or a TopoError comes out.
+    Nothing but a machine or a GpuTopologyError comes out.
     """
     outcome(text)
 

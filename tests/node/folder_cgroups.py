@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from placer.node.cgroups import CPUS, MEMS, as_set
+from placer.node.cgroups import CPUS, MEMS, parse_cpuset
 from placer.node.host import HostMachine
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 
@@ -114,8 +114,8 @@ class FolderCgroups:
         for name in (CPUS, MEMS):
             own, effective = folder / name, folder / f"{name}.effective"
             if folder != self.folder and own.exists():
-                above = as_set((folder.parent / effective.name).read_text())
-                text = format_cpu_list(as_set(own.read_text()) & above or above)
+                above = parse_cpuset((folder.parent / effective.name).read_text())
+                text = format_cpu_list(parse_cpuset(own.read_text()) & above or above)
                 if effective.read_text() != text:
                     effective.write_text(text)
         for child in folder.iterdir():
@@ -126,12 +126,12 @@ class FolderCgroups:
 def stand_in(folder: Path, cpus: str) -> None:
     """Let the agent of this process find a folder's cgroups, and a machine of these CPUs."""
     from placer.node import locks
-    from placer.node.agent import run
+    from placer.node.agent import run_agent
 
-    locks.RUN = folder.parent / "run"
+    locks.RUN = folder.parent / "run_agent"
     host = HostMachine("n0", parse_cpu_list(cpus))
-    run.kernel_files = lambda: FolderCgroups(folder, cpus)
-    run.read_host = lambda **options: host
+    run_agent.kernel_files = lambda: FolderCgroups(folder, cpus)
+    run_agent.read_host = lambda **options: host
 
 
 if __name__ == "__main__":

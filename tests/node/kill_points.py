@@ -14,15 +14,15 @@ from node.node_documents import GIB, a_document, a_node, a_pod
 from node.systemd_stand_in import written
 from placer.node.apply import apply, carry_out, recover
 from placer.node.cgroups import Cgroups
-from placer.node.container_lookup import our_cgroup
+from placer.node.container_lookup import container_cgroup_path
 from placer.node.cpu_order import classes_conflict
-from placer.node.errors import ObserveOnlyError, RefusedError
+from placer.node.errors import NodeRefusedError, ObserveOnlyError
 from placer.node.host import HostMachine
-from placer.node.plan import NodePlan, plan_of
+from placer.node.plan import CgroupPlan, cgroup_plan_of
 from placer.node.pools import pools_of
 from placer.node.state import AppliedState
-from placer.node.systemd_units import UnitError, UnitProperty
-from placer.node.targets import targets_of
+from placer.node.systemd_units import SystemdError, UnitProperty
+from placer.node.targets import container_targets
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.limits import ContainerLimits
 from placer_models.node_placement import NodePlacement, NodePod
@@ -156,7 +156,7 @@ class KilledUnits:
         try:
             self._files.write(path, text)
         except OSError as error:
-            raise UnitError(f"{unit}: {path}: {error}") from None
+            raise SystemdError(f"{unit}: {path}: {error}") from None
 
     def settle(self) -> None:
         for path, text in self._asked:
@@ -177,7 +177,7 @@ class KilledState(AppliedState):
         other.files = dict(self.files)
         return other
 
-    def begin(self, document: NodePlacement, plan: NodePlan) -> None:
+    def begin(self, document: NodePlacement, plan: CgroupPlan) -> None:
         self._change(lambda: self.files.update(journal=(document, plan)))
 
     def commit(self) -> None:
@@ -191,10 +191,10 @@ class KilledState(AppliedState):
         self._change(lambda: self.files.update(applied=document))
         self._change(lambda: self.files.pop("committed", None))
 
-    def unfinished(self) -> tuple[NodePlacement, NodePlan] | None:
+    def unfinished(self) -> tuple[NodePlacement, CgroupPlan] | None:
         return self.files.get("journal")
 
-    def committed(self) -> tuple[NodePlacement, NodePlan] | None:
+    def committed(self) -> tuple[NodePlacement, CgroupPlan] | None:
         return self.files.get("committed")
 
     def applied(self) -> NodePlacement | None:
@@ -240,9 +240,9 @@ class Transition:
         return pickle.loads(self._pickled)
 
     @cached_property
-    def plan(self) -> NodePlan:
+    def plan(self) -> CgroupPlan:
         """What leads from the one to the other."""
-        return plan_of(self.after, whole(self.tree), self.host, previous=self.before)
+        return cgroup_plan_of(self.after, whole(self.tree), self.host, previous=self.before)
 
     @cached_property
     def homes(self) -> list[tuple[str, tuple[str, str], QosClass, CpuSet]]:
@@ -254,7 +254,7 @@ class Transition:
         before, after = (
             [
                 (cgroup, target.one.pod.key, target.qos, target.cpus)
-                for target in targets_of(document)
+                for target in container_targets(document)
                 for cgroup in cgroups_of(target.one, target.container, systemd=self.host.systemd)
             ]
             for document in (self.before, self.after)
@@ -343,7 +343,7 @@ def cgroups_of(one: NodePod, container: str, *, systemd: bool) -> tuple[str, ...
     """Where a container of these tests is."""
     if one.uid:
         return (_kubelets(one.uid, systemd=systemd),)
-    return (our_cgroup("placer", one.pod, container),)
+    return (container_cgroup_path("placer", one.pod, container),)
 
 
 def _kubelets(uid: str, *, systemd: bool) -> str:
@@ -391,14 +391,14 @@ def a_transition(seed: int, version: int, *, systemd: bool) -> Transition | None
     host = HostMachine("n0", parse_cpu_list("0-7"), systemd)
     state = KilledState()
     apply(before, cgroups, host, state)
-    for target in targets_of(before):
+    for target in container_targets(before):
         for cgroup in cgroups_of(target.one, target.container, systemd=systemd):
             if not target.one.uid:
                 tree.start(cgroups.path("cpuset", cgroup))
     found = Transition(before, after, tree, host)
     try:
         return found if found.plan.operations else None
-    except RefusedError:
+    except NodeRefusedError:
         return None
 
 
@@ -479,7 +479,7 @@ def sweep(transition: Transition) -> int:
     clean, state = transition.fresh(), _state_of(transition.before)
     seen = transition.run(clean, state).seen
     points, new = state.clock.now, texts(clean)
-    for target in targets_of(transition.after):
+    for target in container_targets(transition.after):
         for cgroup in cgroups_of(target.one, target.container, systemd=transition.host.systemd):
             if Cgroups(clean).exists(cgroup):
                 assert Cgroups(clean).effective(cgroup, "cpuset.cpus") == target.cpus
@@ -534,7 +534,7 @@ def _fail_once(
         )
     except ObserveOnlyError:
         raise AssertionError(f"{path}: one failure is taken back") from None
-    except RefusedError as error:
+    except NodeRefusedError as error:
         refused = str(error)
     else:  # What follows the commit may fail: a cgroup stays until the next run.
         assert {p: t for p, t in texts(tree).items() if p in ends[1]} == ends[1]
@@ -557,5 +557,5 @@ def _fail_for_good(transition: Transition, number: int) -> None:
         del state.files["stopped"]
         transition.run(tree, state)
         assert state.files["applied"] == transition.after
-    except RefusedError:
+    except NodeRefusedError:
         assert number == 0 or texts(tree) == texts(transition.tree)

@@ -14,8 +14,8 @@ from placer.node.agent.inbox import MAX_DOCUMENT_BYTES, DocumentInbox
 from placer.node.agent.metrics import AgentMetrics
 from placer.node.cgroups import Cgroups
 from placer.node.host import HostMachine
-from placer.node.operations import perform_operation
-from placer.node.plan import plan_of
+from placer.node.operations import perform_cgroup_operation
+from placer.node.plan import cgroup_plan_of
 from placer.node.state import AppliedState
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.device import Device
@@ -373,10 +373,10 @@ def test_a_restart_takes_back_what_was_begun_and_knows_the_document(node, done):
     node.send(THREE)
     node.agent()
     moved = a_document(a_pod("a", LSE, "6-7"), a_pod("b", LSR, "0"), a_pod("c", LS), generation=2)
-    plan = plan_of(moved, node.cgroups, node.host, previous=THREE)
+    plan = cgroup_plan_of(moved, node.cgroups, node.host, previous=THREE)
     AppliedState(node.folder / "state").begin(moved, plan)
     for operation in plan.operations[:done]:
-        perform_operation(operation, node.cgroups)
+        perform_cgroup_operation(operation, node.cgroups)
 
     again = node.agent()
 

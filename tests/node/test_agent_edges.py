@@ -20,9 +20,9 @@ from prometheus_client import CollectorRegistry, Counter
 from placer.node.agent import serve
 from placer.node.agent import watch as watch_module
 from placer.node.agent.notify import notify_systemd, watchdog_s
-from placer.node.agent.serve import Server, check_address
-from placer.node.agent.watch import ANYTHING, CgroupWatch, WaitAlarm
-from placer.node.errors import RefusedError
+from placer.node.agent.serve import Server, check_local_address
+from placer.node.agent.watch import ANYTHING, CgroupWatch, WaitInterrupter
+from placer.node.errors import NodeRefusedError
 
 NOBODY = 65534
 
@@ -145,7 +145,7 @@ class TestServer:
             assert asked(UnixConnection(left), "/healthz")[0] == 200
 
         left.write_text("mine")
-        with pytest.raises(RefusedError, match="is there and no socket; name another path"):
+        with pytest.raises(NodeRefusedError, match="is there and no socket; name another path"):
             Server(f"unix:{left}", CollectorRegistry(), lambda: True, list)
         assert left.read_text() == "mine"
 
@@ -154,7 +154,7 @@ class TestServer:
         With what the kernel says.
         """
         why = "Address already in use; name another address"
-        with serving("127.0.0.1:0") as server, pytest.raises(RefusedError, match=why):
+        with serving("127.0.0.1:0") as server, pytest.raises(NodeRefusedError, match=why):
             Server(f"127.0.0.1:{server.port}", CollectorRegistry(), lambda: True, list)
 
     @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ class TestServer:
         Metrics tell who runs here; nobody else is to read them.
         """
         with pytest.raises(ValueError, match=why):
-            check_address(address)
+            check_local_address(address)
 
     def test_slow_clients_keep_nobody_waiting(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """
@@ -418,7 +418,7 @@ class TestWatch:
     @pytest.fixture
     def watch(self, folders: tuple[Path, Path]) -> Iterator[CgroupWatch]:
         """A watch of them."""
-        alarm = WaitAlarm()
+        alarm = WaitInterrupter()
         found = CgroupWatch([folders[0]], folders[1], alarm)
         yield found
         found.close()
@@ -478,7 +478,7 @@ class TestWatch:
             Path("n" * 200).mkdir()
             os.chdir("n" * 200)
         assert "a/" + "n" * 200 in self.told(watch, cgroups)
-        alarm = WaitAlarm()
+        alarm = WaitInterrupter()
         later = CgroupWatch([cgroups], documents, alarm)
 
         for one in (watch, later):
@@ -552,7 +552,7 @@ class TestWatch:
             watch_module.ctypes.set_errno(28)
             return -1
 
-        alarm = WaitAlarm()
+        alarm = WaitInterrupter()
         monkeypatch.setattr(watch_module, "_LIBC", type("Libc", (), {"inotify_init1": none_left})())
         watch = CgroupWatch([folders[0]], folders[1], alarm)
 

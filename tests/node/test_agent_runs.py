@@ -20,12 +20,12 @@ from node.folder_cgroups import FolderCgroups, stand_in
 from node.node_documents import a_document, a_node, a_pod
 from node.test_agent_edges import UnixConnection, asked
 from node.test_real_v1 import v1_files
-from placer.node.agent import run as run_module
+from placer.node.agent import run_agent as run_module
 from placer.node.agent.agent import OnDrift
-from placer.node.agent.run import AgentOptions, run
+from placer.node.agent.run import AgentOptions, run_agent
 from placer.node.cgroup_files import CgroupFiles
 from placer.node.cgroups import CPU, CPUS, CPUSET, MEMORY, PIDS, Cgroups
-from placer.node.errors import RefusedError
+from placer.node.errors import NodeRefusedError
 from placer.node.state import OBSERVE_ONLY, AppliedState
 from placer_cli.exits import Exit
 from placer_models.cpuset import format_cpu_list
@@ -278,7 +278,7 @@ def here(folder: World, monkeypatch: pytest.MonkeyPatch) -> World:
 def ends(world: World, on_drift: OnDrift = OnDrift.REPAIR) -> tuple[str, ...]:
     """Run an agent until it is told to stop; return what it refuses then."""
     folder = world.folder
-    return run(
+    return run_agent(
         AgentOptions(
             folder / "documents", folder / "state", "n0", "placer", on_drift, f"unix:{world.socket}"
         )
@@ -394,7 +394,7 @@ def test_two_agents_of_one_node_are_refused(here: World) -> None:
     def happens() -> None:
         here.hear("READY=1")
         second = AppliedState(here.folder / "state").locked()
-        with pytest.raises(RefusedError, match="another Placer works with"), second:
+        with pytest.raises(NodeRefusedError, match="another Placer works with"), second:
             pass
         assert here.asked("/healthz")[0] == 200
 

@@ -8,9 +8,9 @@ from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
-from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
+from placer.node.errors import ImpossibleDocumentError, NodeRefusedError, ObserveOnlyError
 from placer.node.host import HostMachine
-from placer.node.plan import plan_of
+from placer.node.plan import cgroup_plan_of
 from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedState
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.limits import ContainerLimits
@@ -114,7 +114,7 @@ def test_a_root_that_is_a_unit_of_systemd_is_refused(cgroups: Cgroups, state: Ap
     """
     host = HostMachine("n0", HOST.present, systemd=True)
 
-    with pytest.raises(RefusedError, match=r"/placer.slice: placer.slice is a unit .* --root"):
+    with pytest.raises(NodeRefusedError, match=r"/placer.slice: placer.slice is a unit .* --root"):
         apply(a_document(a_pod("a")), cgroups, host, state, root="placer.slice")
 
     assert not cgroups.exists("placer.slice")
@@ -125,7 +125,9 @@ def test_a_root_is_a_path_of_plain_names(cgroups: Cgroups, state: AppliedState, 
     """
     Anything else is refused before it reaches the kernel.
     """
-    with pytest.raises(DocumentError, match="is no path of a cgroup; expected such as placer"):
+    with pytest.raises(
+        ImpossibleDocumentError, match="is no path of a cgroup; expected such as placer"
+    ):
         apply(a_document(a_pod("a")), cgroups, HOST, state, root=root)
 
 
@@ -192,7 +194,7 @@ def test_without_a_shared_cpu_a_circle_is_refused(cgroups: Cgroups, state: Appli
     apply(a_document(a_pod("a", LSE, "0-3"), a_pod("b", LSE, "4-7")), cgroups, HOST, state)
     swapped = a_document(a_pod("a", LSE, "4-7"), a_pod("b", LSE, "0-3"), generation=2)
 
-    with pytest.raises(RefusedError, match="wait for each other's CPUs"):
+    with pytest.raises(NodeRefusedError, match="wait for each other's CPUs"):
         apply(swapped, cgroups, HOST, state)
 
     assert [cpus_in(cgroups, pod) for pod in "ab"] == ["0-3", "4-7"]
@@ -322,7 +324,7 @@ def test_a_missing_controller_above_is_named(state: AppliedState) -> None:
     files = FakeV2()
     files.write("cgroup.subtree_control", "-cpuset")
 
-    with pytest.raises(RefusedError, match=r"/ is not ours .* write '\+cpuset' to its cgroup"):
+    with pytest.raises(NodeRefusedError, match=r"/ is not ours .* write '\+cpuset' to its cgroup"):
         apply(a_document(a_pod("a")), Cgroups(files), HOST, state)
 
     assert not files.exists("placer")
@@ -334,7 +336,7 @@ def test_cpus_that_are_offline_are_refused(cgroups: Cgroups, state: AppliedState
     """
     cgroups.files.set_online(3, False)
 
-    with pytest.raises(RefusedError, match="CPUs 3, which are not online"):
+    with pytest.raises(NodeRefusedError, match="CPUs 3, which are not online"):
         apply(a_document(a_pod("a", LSE, "2-3")), cgroups, HOST, state)
     assert not cgroups.exists("placer")
     apply(a_document(a_pod("a", LSE, "0-1"), a_pod("c")), cgroups, HOST, state)
@@ -346,7 +348,7 @@ def test_a_document_for_another_machine_is_refused(cgroups: Cgroups, state: Appl
     """
     CPUs that this machine never had say that another one is meant.
     """
-    with pytest.raises(DocumentError, match=r"CPUs 8-15, .* for another machine"):
+    with pytest.raises(ImpossibleDocumentError, match=r"CPUs 8-15, .* for another machine"):
         apply(a_document(a_pod("a"), node=a_node(16)), cgroups, HOST, state)
 
 
@@ -356,7 +358,7 @@ def test_overlapping_owners_are_refused(cgroups: Cgroups, state: AppliedState) -
     """
     document = a_document(a_pod("a", LSE, "0-1"), a_pod("b", LSR, "1-2"))
 
-    with pytest.raises(DocumentError, match=r"pod 'b' owns CPUs 1 .* which pod 'a' owns"):
+    with pytest.raises(ImpossibleDocumentError, match=r"pod 'b' owns CPUs 1 .* which pod 'a' owns"):
         apply(document, cgroups, HOST, state)
 
     assert not cgroups.exists("placer")
@@ -368,7 +370,7 @@ def test_a_pool_without_cpus_is_refused(cgroups: Cgroups, state: AppliedState) -
     """
     document = a_document(a_pod("a", LSE, "0-7"), a_pod("c"))
 
-    with pytest.raises(DocumentError, match="the 1 LS pod of node 'n0' may use is owned"):
+    with pytest.raises(ImpossibleDocumentError, match="the 1 LS pod of node 'n0' may use is owned"):
         apply(document, cgroups, HOST, state)
 
 
@@ -379,7 +381,7 @@ def test_an_older_document_is_refused(cgroups: Cgroups, state: AppliedState) -> 
     apply(a_document(generation=5), cgroups, HOST, state)
 
     with pytest.raises(
-        DocumentError, match=r"is out of date: its generation is 4, and 5 was applied"
+        ImpossibleDocumentError, match=r"is out of date: its generation is 4, and 5 was applied"
     ):
         apply(a_document(a_pod("a"), generation=4), cgroups, HOST, state)
 
@@ -394,7 +396,9 @@ def test_other_content_of_the_same_generation_is_refused(
     apply(first, cgroups, HOST, state)
 
     for again in (state, AppliedState(state.folder)):
-        with pytest.raises(DocumentError, match=r"says something else .* generation 5; .* 6"):
+        with pytest.raises(
+            ImpossibleDocumentError, match=r"says something else .* generation 5; .* 6"
+        ):
             apply(a_document(a_pod("a"), a_pod("b"), generation=5), cgroups, HOST, again)
         assert apply(first, cgroups, HOST, again).plan.operations == ()
 
@@ -408,7 +412,7 @@ def test_what_was_refused_does_not_take_the_generation(
     Only what was applied counts: a mended document may have the number of the one it mends.
     """
     apply(a_document(a_pod("a")), cgroups, HOST, state)
-    with pytest.raises(DocumentError):
+    with pytest.raises(ImpossibleDocumentError):
         apply(a_document(a_pod("a", LSE, "0-7"), a_pod("b"), generation=2), cgroups, HOST, state)
 
     apply(a_document(a_pod("a", LSE, "0-6"), a_pod("b"), generation=2), cgroups, HOST, state)
@@ -422,7 +426,7 @@ def test_a_missing_right_is_named(cgroups: Cgroups, state: AppliedState) -> None
     """
     cgroups.files.set_user(1000)
 
-    with pytest.raises(RefusedError, match=r"no right to write .*placer"):
+    with pytest.raises(NodeRefusedError, match=r"no right to write .*placer"):
         apply(a_document(a_pod("a")), cgroups, HOST, state)
 
     assert not (state.folder / JOURNAL).exists()
@@ -434,7 +438,7 @@ def test_a_read_only_mount_is_named(cgroups: Cgroups, state: AppliedState) -> No
     """
     cgroups.files.set_read_only(True)
 
-    with pytest.raises(RefusedError, match="Read-only file system"):
+    with pytest.raises(NodeRefusedError, match="Read-only file system"):
         apply(a_document(a_pod("a")), cgroups, HOST, state)
 
 
@@ -449,7 +453,7 @@ def test_a_limit_below_what_is_used_is_refused(cgroups: Cgroups, state: AppliedS
     cgroups.files.read = lambda p: str(GIB + 1) if p == path else read(p)
     cgroups.files.exists = lambda p: p == path or exists(p)
 
-    with pytest.raises(RefusedError, match="more than its limit"):
+    with pytest.raises(NodeRefusedError, match="more than its limit"):
         apply(
             a_document(a_pod("a", limits=ContainerLimits(None, GIB)), generation=2),
             cgroups,
@@ -494,7 +498,7 @@ def test_a_full_disk_refuses_before_the_first_write(
 
     monkeypatch.setattr("placer.node.state.os.fsync", full)
 
-    with pytest.raises(RefusedError, match=r"journal cannot be written .* nothing was changed"):
+    with pytest.raises(NodeRefusedError, match=r"journal cannot be written .* nothing was changed"):
         apply(a_document(a_pod("a")), cgroups, HOST, state)
 
     assert not cgroups.exists("placer")
@@ -536,7 +540,7 @@ def test_a_plan_says_from_what_to_what_and_why(cgroups: Cgroups, state: AppliedS
     apply(a_document(a_pod("c")), cgroups, HOST, state)
     document = a_document(a_pod("c"), a_pod("a", LSE, "0"), generation=2)
 
-    plan = plan_of(document, cgroups, HOST)
+    plan = cgroup_plan_of(document, cgroups, HOST)
 
     first = plan.operations[2] if cgroups.version == 2 else None
     told = [(o.old, o.new, o.why) for o in plan.operations if o.cgroup.endswith("main@c")]
@@ -591,7 +595,7 @@ def test_without_a_commit_all_is_taken_back(
 
     monkeypatch.setattr(state, "commit", full)
     document = a_document(a_pod("c"), a_pod("a", LSE, "0-1"), generation=2)
-    with pytest.raises(RefusedError, match=r"No space left .* is taken back"):
+    with pytest.raises(NodeRefusedError, match=r"No space left .* is taken back"):
         apply(document, cgroups, HOST, state)
 
     assert cpus_in(cgroups, "c") == "0-7"
@@ -612,7 +616,7 @@ def test_after_the_commit_a_full_disk_takes_nothing_back(
 
     with monkeypatch.context() as patch:
         patch.setattr(state, "finished", full)
-        with pytest.raises(RefusedError, match="does what the document says, but"):
+        with pytest.raises(NodeRefusedError, match="does what the document says, but"):
             apply(document, cgroups, HOST, state)
 
     assert cpus_in(cgroups, "a") == "0-1"
@@ -633,7 +637,7 @@ def test_the_effect_is_proven_not_believed(cgroups: Cgroups, state: AppliedState
 
     cgroups.files.write = crooked
     document = a_document(a_pod("c"), a_pod("a", LSE, "0-1"), generation=2)
-    with pytest.raises(RefusedError, match=r"wrote '0-1', and it says '0'; .* is taken back"):
+    with pytest.raises(NodeRefusedError, match=r"wrote '0-1', and it says '0'; .* is taken back"):
         apply(document, cgroups, HOST, state)
 
     assert cpus_in(cgroups, "c") == "0-7"

@@ -18,8 +18,8 @@ from placer.node.render.environment import (
     systemd_environment_file,
 )
 from placer.node.render.folder import rendered_files
-from placer.node.targets import targets_of
-from placer_models.environment import MAX_VALUE_BYTES, Env, name_fault, value_fault
+from placer.node.targets import container_targets
+from placer_models.environment import MAX_VALUE_BYTES, Env, value_fault, variable_name_fault
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import node_placement_of, node_placement_to_dict
@@ -67,7 +67,7 @@ def test_a_name_that_some_reader_would_drop_or_split_is_refused(name: str) -> No
     """
     By its own check, and by all that writes one.
     """
-    assert name_fault(name) is not None
+    assert variable_name_fault(name) is not None
 
     pod = with_env(((name, "x"),))
     with pytest.raises(ValueError, match="no name of an environment variable"):
@@ -85,7 +85,7 @@ def test_a_value_that_is_no_line_of_text_is_refused(value: str) -> None:
     with pytest.raises(ValueError, match="container a/main: env: 'A': the value "):
         rendered_files(document)
     with pytest.raises(ValueError, match="container a/main: env: 'A': the value "):
-        cdi_spec(targets_of(document), document.node)
+        cdi_spec(container_targets(document), document.node)
 
 
 def test_the_longest_value_is_taken() -> None:
@@ -125,7 +125,7 @@ def test_a_document_carries_every_variable(env: dict[str, str]) -> None:
     document = a_document(with_env(tuple(sorted(env.items()))))
     again = read(node_placement_to_dict(document))
     node = again.node
-    target = targets_of(again)[0]
+    target = container_targets(again)[0]
     found = dict(environment_of(target, node))
     spec = json.loads(json.dumps(cdi_spec([target], node)))
     edits = spec["devices"][0]["containerEdits"]["env"]

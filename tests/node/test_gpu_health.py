@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from fake_nvml import LOST, NO_PERMISSION, NOT_SUPPORTED, FakeGpu, FakeNvml, NVMLError
-from placer.node.agent.gpus import GpuHealth
+from placer.node.agent.gpus import GpuHealthWatch
 
 TIMEOUT, UNKNOWN, UNINITIALIZED = 10, 999, 1
 XID, CLOCK = 8, 16
@@ -100,7 +100,7 @@ class Watched:
         self.gpus = [FakeGpu("0000:17:00.0", 0), FakeGpu("0000:ca:00.0", 1)]
         self.nvml = EventNvml(self.gpus)
         self.news = threading.Semaphore(0)
-        self.health = GpuHealth(self.news.release, ask_s)
+        self.health = GpuHealthWatch(self.news.release, ask_s)
 
     def told(self) -> dict[str, str]:
         """Return what is ill, once it is another thing than before."""
@@ -258,7 +258,7 @@ def test_a_machine_without_nvml_has_no_ill_gpus(
     Neither without the bindings nor without a driver.
     """
     monkeypatch.setitem(sys.modules, "pynvml", FakeNvml([], starts=False) if there else None)
-    health = GpuHealth()
+    health = GpuHealthWatch()
 
     assert health() == health() == {}
     assert health.fault == ""

@@ -10,10 +10,10 @@ from node.fake_cgroupfs import FakeV2
 from node.node_documents import a_document, a_node, a_pod, holding
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
-from placer.node.errors import DocumentError, RefusedError
+from placer.node.errors import ImpossibleDocumentError, NodeRefusedError
 from placer.node.held_devices import given_twice
 from placer.node.host import HostMachine
-from placer.node.plan import plan_of
+from placer.node.plan import cgroup_plan_of
 from placer.node.state import AppliedState
 from placer_models.cluster import Node
 from placer_models.device import Device
@@ -173,7 +173,7 @@ def test_such_a_document_is_refused_and_nothing_written(tmp_path: Path) -> None:
     files = FakeV2()
     host = HostMachine("n0", held=(held("GPU-0", "GPU-1"),))
 
-    with pytest.raises(DocumentError) as error:
+    with pytest.raises(ImpossibleDocumentError) as error:
         apply(document(holding(A, gpu=(1,))), Cgroups(files), host, AppliedState(tmp_path))
 
     assert str(error.value) == (
@@ -193,7 +193,7 @@ def test_a_document_in_force_is_kept(tmp_path: Path) -> None:
     host = HostMachine("n0", held=(held("GPU-1"),))
 
     wanted = document(holding(A, gpu=(1,)))
-    assert plan_of(wanted, Cgroups(FakeV2()), host, in_force=True).operations
+    assert cgroup_plan_of(wanted, Cgroups(FakeV2()), host, in_force=True).operations
 
 
 def test_beside_a_corrupt_checkpoint_no_devices_are_given(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_beside_a_corrupt_checkpoint_no_devices_are_given(tmp_path: Path) -> Non
         "n0", held_fault="kubelet_internal_checkpoint: Checksum: the file is corrupt"
     )
 
-    with pytest.raises(RefusedError, match=r"nobody can tell which devices .* is corrupt"):
+    with pytest.raises(NodeRefusedError, match=r"nobody can tell which devices .* is corrupt"):
         apply(document(holding(A, gpu=(1,))), cgroups, host, AppliedState(tmp_path))
     assert not cgroups.exists("placer")
     assert apply(document(A), cgroups, host, AppliedState(tmp_path)).plan.operations

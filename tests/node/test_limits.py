@@ -8,17 +8,17 @@ from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
-from placer.node.errors import RefusedError
+from placer.node.errors import NodeRefusedError
 from placer.node.host import HostMachine, read_host
 from placer.node.no_cgroups import BlankFiles
-from placer.node.operations import OperationKind
-from placer.node.plan import NodePlan, plan_of
+from placer.node.operations import CgroupOperationKind
+from placer.node.plan import CgroupPlan, cgroup_plan_of
 from placer.node.render.cgroup import page_size_name
 from placer.node.render.commands import runtime_flags
-from placer.node.render.oci import edited_config
-from placer.node.render.systemd import properties_of
+from placer.node.render.oci import container_config_with_placement
+from placer.node.render.systemd import systemd_properties_of
 from placer.node.state import AppliedState
-from placer.node.targets import targets_of
+from placer.node.targets import container_targets
 from placer_models.cpuset import parse_cpu_list
 from placer_models.limits import NO_LIMITS, ContainerLimits
 from placer_models.node_placement import NodePlacement
@@ -59,9 +59,9 @@ def limits_of(cgroups: Cgroups) -> tuple[int | None, int | None]:
     return memory, None if memory is None or both is None else both - memory
 
 
-def files_of(plan: NodePlan) -> list[str]:
+def files_of(plan: CgroupPlan) -> list[str]:
     """The files that a plan writes, in order."""
-    return [one.file for one in plan.operations if one.kind is OperationKind.WRITE]
+    return [one.file for one in plan.operations if one.kind is CgroupOperationKind.WRITE]
 
 
 STEPS = [(1, 1), (4, 1), (1, 4), (1, 0), (2, None), (1, 2), (None, None), (3, 0), (2, 5), (5, 1)]
@@ -96,7 +96,7 @@ def test_limits_of_memory_and_swap_are_taken_back_in_reverse(
     document = a_document(
         a_pod("a", limits=ContainerLimits(None, then[0] * GIB, 9, then[1] * GIB)), generation=2
     )
-    with pytest.raises(RefusedError, match="what was done before it is taken back"):
+    with pytest.raises(NodeRefusedError, match="what was done before it is taken back"):
         apply(document, cgroups, HOST, state)
 
     assert limits_of(cgroups) == first
@@ -135,9 +135,9 @@ def test_nothing_is_left_of_a_pod_that_is_gone(cgroups: Cgroups, state: AppliedS
     assert [one for one in controllers if cgroups.exists("placer/a@default", one)] == []
 
 
-def plan_on(cgroups: Cgroups, pod: str, state: AppliedState) -> NodePlan:
+def plan_on(cgroups: Cgroups, pod: str, state: AppliedState) -> CgroupPlan:
     """The plan of a document of one pod without wishes, from what is there."""
-    return plan_of(
+    return cgroup_plan_of(
         a_document(a_pod(pod), generation=2, node=NODE),
         cgroups,
         HOST,
@@ -172,7 +172,7 @@ def test_a_word_about_memory_is_taken_back(state: AppliedState) -> None:
     write = cgroups.files.write
     cgroups.files.write = lambda p, text: write(p, "x" if p.endswith("cpu.shares") else text)
 
-    with pytest.raises(RefusedError, match="taken back"):
+    with pytest.raises(NodeRefusedError, match="taken back"):
         apply(a_document(a_pod("a", milli=900), generation=2), cgroups, HOST, state)
 
     assert cgroups.files.read(path) == "0"
@@ -215,7 +215,7 @@ def test_what_a_kernel_of_version_2_lacks_is_named(state: AppliedState) -> None:
     host = HostMachine("n0", HOST.present, page_sizes=frozenset({GIB}), counts_swap=False)
     swap = "swap is not limited: this kernel does not count it; boot with swapaccount=1"
 
-    plan = plan_of(SWAP_AND_PAGES, Cgroups(fake), host)
+    plan = cgroup_plan_of(SWAP_AND_PAGES, Cgroups(fake), host)
     assert plan.lacking == (swap, "hugepages of 2MB are not limited: this kernel has none")
     fake.write("cgroup.subtree_control", "-hugetlb")
     plan = apply(SWAP_AND_PAGES, Cgroups(fake), host, state).plan
@@ -241,7 +241,7 @@ def test_a_plan_for_another_machine_has_all_of_it() -> None:
     """
     What that kernel lacks is not known here.
     """
-    plan = plan_of(SWAP_AND_PAGES, Cgroups(BlankFiles(NODE)), HostMachine("n0"))
+    plan = cgroup_plan_of(SWAP_AND_PAGES, Cgroups(BlankFiles(NODE)), HostMachine("n0"))
 
     assert plan.lacking == ()
     assert {"memory.swap.max", "hugetlb.2MB.max", "hugetlb.2MB.rsvd.max"} <= {*files_of(plan)}
@@ -269,7 +269,7 @@ def test_runtimes_are_told_in_their_words() -> None:
     """
     OCI and docker count swap together with memory, systemd beside it.
     """
-    (target,) = targets_of(SWAP_AND_PAGES)
+    (target,) = container_targets(SWAP_AND_PAGES)
     config = {
         "linux": {
             "resources": {
@@ -281,7 +281,7 @@ def test_runtimes_are_told_in_their_words() -> None:
         }
     }
 
-    resources = edited_config(config, target, (), None)["linux"]["resources"]
+    resources = container_config_with_placement(config, target, (), None)["linux"]["resources"]
 
     assert resources["memory"] == {"limit": GIB, "swap": 2 * GIB}
     assert resources["hugepageLimits"] == [
@@ -289,7 +289,7 @@ def test_runtimes_are_told_in_their_words() -> None:
         {"pageSize": "2MB", "limit": 16 * MIB},
     ]
     assert f"--memory-swap={2 * GIB}b" in runtime_flags(target, NODE)
-    by_name = {one.name: one.value for one in properties_of(target)}
+    by_name = {one.name: one.value for one in systemd_properties_of(target)}
     assert (by_name["MemoryMax"], by_name["MemorySwapMax"]) == (GIB, GIB)
 
 

@@ -13,7 +13,7 @@ import yaml
 from node.fake_cgroupfs import FakeV1, FakeV2
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
-from placer.node.errors import DocumentError, RefusedError
+from placer.node.errors import ImpossibleDocumentError, NodeRefusedError
 from placer.node.host import HostMachine
 from placer.node.state import AppliedState
 from placer_models.files.documents import documents_of
@@ -87,7 +87,7 @@ def test_a_slip_is_refused_in_one_line_or_is_none(tmp_path: Path) -> None:
             state.folder.mkdir()
             apply(document, cgroups, HOST, state)
             assert apply(document, cgroups, HOST, state).plan.operations == ()
-        except (InputError, DocumentError, RefusedError) as error:
+        except (InputError, ImpossibleDocumentError, NodeRefusedError) as error:
             told.append(str(error))
             met[type(error).__name__] += 1
         else:

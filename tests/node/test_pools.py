@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from node.node_documents import GIB, a_document, a_node, a_pod
-from placer.node.document import node_placement_faults, node_placement_for
+from placer.node.document import node_placement_faults, placement_of_node
 from placer.node.pools import pools_of, with_cpus_of_all
-from placer.node.targets import targets_of
+from placer.node.targets import container_targets
 from placer_models.cluster import Instance, RunningPod
 from placer_models.cpuset import format_cpu_list
 from placer_models.node_placement import NodePlacement
@@ -21,7 +21,7 @@ LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
 
 def sets(document: NodePlacement) -> dict[str, str]:
     """The CPUs of each container's pod."""
-    return {t.one.pod.name: format_cpu_list(t.cpus) for t in targets_of(document)}
+    return {t.one.pod.name: format_cpu_list(t.cpus) for t in container_targets(document)}
 
 
 def test_pools_are_what_owners_leave() -> None:
@@ -49,7 +49,7 @@ def test_a_bound_pod_has_the_pool_of_its_numa_nodes() -> None:
     document = a_document(a_pod("a", LSE, "4"), bound, node=node)
 
     assert sets(document) == {"a": "4", "c": "5-7"}
-    assert [sorted(t.mems) for t in targets_of(document)] == [[0, 1], [1]]
+    assert [sorted(t.mems) for t in container_targets(document)] == [[0, 1], [1]]
     assert {tuple(k): format_cpu_list(v) for k, v in pools_of(document).bound.items()} == {
         (1,): "5-7"
     }
@@ -73,7 +73,7 @@ def test_pools_lose_what_is_offline() -> None:
     """
     document = a_document(a_pod("a", LSR, "0-3"), a_pod("c"))
 
-    found = {t.one.pod.name: t.cpus for t in targets_of(document, frozenset({0, 5}))}
+    found = {t.one.pod.name: t.cpus for t in container_targets(document, frozenset({0, 5}))}
 
     assert found == {"a": {0, 1, 2, 3}, "c": {5}}
 
@@ -92,7 +92,7 @@ def test_a_document_has_who_runs_and_who_comes() -> None:
     )
     placement = Placement((new.placement, moved.placement, away.placement))
 
-    first, second = (node_placement_for(node, instance, placement, 3) for node in instance.nodes)
+    first, second = (placement_of_node(node, instance, placement, 3) for node in instance.nodes)
 
     assert first.generation == 3
     assert sets(first) == {"old": "0", "new": "3", "moves": "4"}

@@ -11,7 +11,7 @@ from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroup_files import KernelCgroupFiles
 from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, Cgroups
-from placer.node.errors import RefusedError
+from placer.node.errors import NodeRefusedError
 from placer.node.host import HostMachine
 from placer.node.mounts import MountError, kernel_files
 from placer.node.state import AppliedState
@@ -168,7 +168,7 @@ def test_what_the_kernel_refuses_is_taken_back(
         seen.append((path, machine.allowed(c)))
 
     monkeypatch.setattr(machine.files, "write", failing)
-    with pytest.raises(RefusedError, match="what was done before it is taken back"):
+    with pytest.raises(NodeRefusedError, match="what was done before it is taken back"):
         machine.apply(a_pod("a", LSE, "0"), a_pod("c"), generation=2)
 
     assert len({allowed for _, allowed in seen}) == 2, "the pool had shrunk"

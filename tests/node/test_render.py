@@ -7,13 +7,18 @@ import pytest
 
 from node.node_documents import GIB, a_document, a_node, a_pod, holding
 from placer.node.render.cdi import cdi_spec
-from placer.node.render.cgroup import CgroupSetting, cgroup_settings, says_the_same, weight_of
+from placer.node.render.cgroup import (
+    CgroupSetting,
+    cgroup_settings,
+    cpu_weight_of_shares,
+    says_the_same,
+)
 from placer.node.render.commands import numactl_line, runtime_flags, taskset_line
 from placer.node.render.environment import environment_of
 from placer.node.render.folder import rendered_files
-from placer.node.render.oci import edited_config
-from placer.node.render.systemd import INFINITY, dbus_bits_of, properties_of
-from placer.node.targets import ContainerTarget, targets_of
+from placer.node.render.oci import container_config_with_placement
+from placer.node.render.systemd import INFINITY, dbus_bits_of, systemd_properties_of
+from placer.node.targets import ContainerTarget, container_targets
 from placer_models.cluster import Node
 from placer_models.device import Device
 from placer_models.limits import ContainerLimits
@@ -25,7 +30,7 @@ LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
 
 def target(pod: NodePod, node: Node | None = None) -> ContainerTarget:
     """What the only container of a pod gets."""
-    return targets_of(a_document(pod, node=node))[0]
+    return container_targets(a_document(pod, node=node))[0]
 
 
 def with_gpus(*ids: str, model: str = "A100", cards: tuple[str, ...] = ()) -> Node:
@@ -45,7 +50,7 @@ def test_weights_are_those_of_runtimes() -> None:
     """
     The lowest, the common and the highest value of cpu.shares.
     """
-    assert [weight_of(shares) for shares in (2, 1024, 262_144)] == [1, 100, 10_000]
+    assert [cpu_weight_of_shares(shares) for shares in (2, 1024, 262_144)] == [1, 100, 10_000]
 
 
 def test_cgroup_files_of_both_versions() -> None:
@@ -199,7 +204,9 @@ def test_a_config_json_gets_what_the_placement_says() -> None:
     before = json.dumps(CONFIG)
     found = target(a_pod("a", LSR, "2-3", memory={1: GIB}, limits=ContainerLimits(2000, GIB, 9)))
 
-    edited = edited_config(CONFIG, found, (("OMP_NUM_THREADS", "2"),), "placer/a", FEATURES)
+    edited = container_config_with_placement(
+        CONFIG, found, (("OMP_NUM_THREADS", "2"),), "placer/a", FEATURES
+    )
 
     assert json.dumps(CONFIG) == before
     assert edited["process"] == {"args": ["sh"], "env": ["PATH=/bin", "OMP_NUM_THREADS=2"]}
@@ -223,14 +230,19 @@ def test_a_memory_policy_is_for_runtimes_that_know_it(features: dict | None) -> 
     """
     found = target(a_pod("a", LSR, "2-3", memory={1: GIB}))
 
-    assert "memoryPolicy" not in edited_config({}, found, (), None, features)["linux"]
+    assert (
+        "memoryPolicy"
+        not in container_config_with_placement({}, found, (), None, features)["linux"]
+    )
 
 
 def test_a_pool_pod_has_its_quota_in_the_config() -> None:
     """
     And stays in the cgroup that the config says, where it is not ours.
     """
-    edited = edited_config(CONFIG, target(a_pod("a", limits=ContainerLimits(1500))), (), None)
+    edited = container_config_with_placement(
+        CONFIG, target(a_pod("a", limits=ContainerLimits(1500))), (), None
+    )
 
     cpu = edited["linux"]["resources"]["cpu"]
     assert (cpu["quota"], cpu["period"]) == (150_000, 100_000)
@@ -256,7 +268,9 @@ def test_properties_of_a_systemd_unit() -> None:
     """
     As texts and as D-Bus values: sets are bits, time is rounded up to 10 ms of a second.
     """
-    found = properties_of(target(a_pod("a", LS, milli=1000, limits=ContainerLimits(1234, GIB, 9))))
+    found = systemd_properties_of(
+        target(a_pod("a", LS, milli=1000, limits=ContainerLimits(1234, GIB, 9)))
+    )
     by_name = {one.name: (one.text, one.bus_name, one.signature, one.value) for one in found}
 
     assert by_name == {
@@ -274,15 +288,15 @@ def test_an_owner_has_no_quota_and_maybe_a_partition() -> None:
     The partition only where systemd knows the word.
     """
     owner = target(a_pod("a", LSE, "9", node="n0"), a_node(16))
-    found = {one.name: one for one in properties_of(owner, 261, partition="isolated")}
+    found = {one.name: one for one in systemd_properties_of(owner, 261, partition="isolated")}
 
     assert found["CPUQuota"].value == INFINITY
     assert found["AllowedCPUs"].value == b"\x00\x02"
     assert found["CPUSetPartition"].text == "isolated"
-    older = {one.name for one in properties_of(owner, 252, partition="isolated")}
+    older = {one.name for one in systemd_properties_of(owner, 252, partition="isolated")}
     assert "CPUSetPartition" not in older
     with pytest.raises(ValueError, match="systemd 243 has no AllowedCPUs"):
-        properties_of(owner, 243)
+        systemd_properties_of(owner, 243)
 
 
 def test_bits_of_a_set() -> None:

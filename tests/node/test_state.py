@@ -10,9 +10,9 @@ from node.fake_cgroupfs import FakeV2
 from node.node_documents import a_document, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
-from placer.node.errors import ObserveOnlyError, RefusedError
+from placer.node.errors import NodeRefusedError, ObserveOnlyError
 from placer.node.host import HostMachine
-from placer.node.plan import NodePlan
+from placer.node.plan import CgroupPlan
 from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedState
 from placer_models.policy import QosClass
 
@@ -23,7 +23,7 @@ def test_one_placer_at_a_time(tmp_path: Path) -> None:
     """
     with (
         AppliedState(tmp_path / "new" / "state").locked(),
-        pytest.raises(RefusedError, match="another Placer works with"),
+        pytest.raises(NodeRefusedError, match="another Placer works with"),
         AppliedState(tmp_path / "new" / "state").locked(),
     ):
         pass
@@ -40,7 +40,7 @@ def test_a_folder_that_others_may_write_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
 
     with (
-        pytest.raises(RefusedError, match=r"others may write .*; 'chmod 700"),
+        pytest.raises(NodeRefusedError, match=r"others may write .*; 'chmod 700"),
         AppliedState(tmp_path).locked(),
     ):
         pass
@@ -54,7 +54,7 @@ def test_a_folder_behind_a_symbolic_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
 
     with (
-        pytest.raises(RefusedError, match="is not a folder of this user"),
+        pytest.raises(NodeRefusedError, match="is not a folder of this user"),
         AppliedState(tmp_path / "link").locked(),
     ):
         pass
@@ -67,7 +67,7 @@ def test_what_is_begun_is_read_again(tmp_path: Path) -> None:
     state, document = AppliedState(tmp_path), a_document(a_pod("a", QosClass.LSE, "0-1"))
     cgroups, host = Cgroups(FakeV2()), HostMachine("n0")
     plan = apply(document, cgroups, host, state).plan
-    begun = NodePlan(plan.operations, plan.finish)
+    begun = CgroupPlan(plan.operations, plan.finish)
 
     state.begin(document, begun)
     found = state.unfinished()
@@ -85,7 +85,7 @@ def test_a_journal_that_may_not_be_read_is_no_damaged_one(tmp_path: Path) -> Non
     (tmp_path / "elsewhere").write_text("{}")
     (tmp_path / JOURNAL).symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(RefusedError, match=r"cannot be read: .*; run as its owner"):
+    with pytest.raises(NodeRefusedError, match=r"cannot be read: .*; run as its owner"):
         AppliedState(tmp_path).unfinished()
 
 
@@ -121,7 +121,7 @@ def test_a_pipe_in_the_place_of_a_temporary_file_is_replaced(tmp_path: Path) -> 
     os.mkfifo(tmp_path / f".{JOURNAL}.new")
 
     state = AppliedState(tmp_path)
-    state.begin(a_document(a_pod("a")), NodePlan())
+    state.begin(a_document(a_pod("a")), CgroupPlan())
 
     assert state.unfinished() is not None
 
@@ -131,7 +131,7 @@ def test_a_journal_of_another_format_is_named(tmp_path: Path) -> None:
     Another version of Placer wrote it, and knows what it means; it is not called damaged.
     """
     state = AppliedState(tmp_path)
-    state.begin(a_document(a_pod("a")), NodePlan())
+    state.begin(a_document(a_pod("a")), CgroupPlan())
     file = tmp_path / JOURNAL
     file.write_bytes(file.read_bytes().replace(b"placer-journal 1 ", b"placer-journal 2 "))
 
@@ -151,7 +151,7 @@ def test_every_changed_byte_is_seen(tmp_path: Path) -> None:
     """
     state = AppliedState(tmp_path)
     document = a_document(a_pod("a"))
-    state.begin(document, NodePlan())
+    state.begin(document, CgroupPlan())
     good = (tmp_path / JOURNAL).read_bytes()
 
     for at in range(0, len(good), 37):

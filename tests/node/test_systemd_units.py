@@ -15,13 +15,13 @@ from node.node_documents import a_document, a_pod
 from node.systemd_stand_in import NO_LIMIT, StandIn, bits, private_bus, systemctl
 from placer.node.apply import apply, recover
 from placer.node.cgroups import Cgroups
-from placer.node.errors import ObserveOnlyError, RefusedError
+from placer.node.errors import NodeRefusedError, ObserveOnlyError
 from placer.node.host import HostMachine
-from placer.node.plan import plan_of
-from placer.node.render.systemd import properties_of, property_for
+from placer.node.plan import cgroup_plan_of
+from placer.node.render.systemd import systemd_properties_of, systemd_property_for
 from placer.node.state import OBSERVE_ONLY, AppliedState
-from placer.node.systemd_units import SystemdUnits, UnitError
-from placer.node.targets import targets_of
+from placer.node.systemd_units import SystemdError, SystemdUnits
+from placer.node.targets import container_targets
 from placer_models.cpuset import format_cpu_list
 from placer_models.limits import ContainerLimits
 from placer_models.policy import QosClass
@@ -182,8 +182,8 @@ def test_systemds_own_client_says_the_same(node: Node) -> None:
         a_pod("a", LSE, "1-3,6", memory={1: GIB}, limits=ContainerLimits(pids=7)),
         a_pod("b", LS, milli=250, limits=limits),
     ]
-    for target in targets_of(a_document(*pods)):
-        wanted = properties_of(target)
+    for target in container_targets(a_document(*pods)):
+        wanted = systemd_properties_of(target)
         unit = next(iter(node.units))
         node.asks.set(unit, wanted)
         ours = node.systemd.told[-1]
@@ -212,8 +212,8 @@ def test_partitions_are_told_where_systemd_knows_them(node: Node) -> None:
     """
     CPUSetPartition is a text; systemd has it since 261.
     """
-    (target,) = targets_of(a_document(a_pod("a", LSE, "2-3")))
-    node.asks.set(next(iter(node.units)), properties_of(target, 261, partition="isolated"))
+    (target,) = container_targets(a_document(a_pod("a", LSE, "2-3")))
+    node.asks.set(next(iter(node.units)), systemd_properties_of(target, 261, partition="isolated"))
 
     told = node.systemd.told[-1][2]
     assert (told["CPUSetPartition"].signature, told["CPUSetPartition"].value) == ("s", "isolated")
@@ -228,7 +228,9 @@ def test_a_unit_that_systemd_does_not_know_is_undone(node: Node) -> None:
     del node.units["cri-containerd-cb.scope"]
     told = len(node.systemd.told)
 
-    with pytest.raises(RefusedError, match=r"systemd says Unit .*cb.scope not loaded") as refused:
+    with pytest.raises(
+        NodeRefusedError, match=r"systemd says Unit .*cb.scope not loaded"
+    ) as refused:
         node.apply("2-3,6", "7", generation=2)
 
     assert not isinstance(refused.value, ObserveOnlyError)
@@ -250,7 +252,7 @@ def test_a_quota_comes_back_though_its_controller_was_taken_away(
         raise OSError(errno.ENOSPC, "No space left on device", "journal.json")
 
     monkeypatch.setattr(node.state, "commit", full)
-    with pytest.raises(RefusedError, match="No space left"):
+    with pytest.raises(NodeRefusedError, match="No space left"):
         node.apply("2-3", "5")
 
     assert gone == [True]
@@ -263,7 +265,7 @@ def test_a_unit_without_a_set_gets_all_that_is_above_it_back(node: Node) -> None
     """
     del node.units["cri-containerd-cb.scope"]
 
-    with pytest.raises(RefusedError, match="not loaded"):
+    with pytest.raises(NodeRefusedError, match="not loaded"):
         node.apply("2-3", "5")
 
     assert node.has() == ("0-7", "0-7")
@@ -285,7 +287,7 @@ def test_a_value_that_the_kernel_does_not_take_is_undone(hurried: Node) -> None:
         write(path, text)
 
     hurried.tree.write = refuse
-    with pytest.raises(RefusedError, match=r"systemd wrote '4-6', and it says '5'"):
+    with pytest.raises(NodeRefusedError, match=r"systemd wrote '4-6', and it says '5'"):
         hurried.apply("2-3", "4-6", generation=2)
 
     assert hurried.has() == ("2-3", "5")
@@ -306,7 +308,7 @@ def test_a_late_answer_is_waited_for_and_taken_back(hurried: Node) -> None:
                 await asyncio.sleep(0.8)
 
     hurried.systemd.before = late
-    with pytest.raises(RefusedError, match=r"did not answer in 0.5 s") as refused:
+    with pytest.raises(NodeRefusedError, match=r"did not answer in 0.5 s") as refused:
         hurried.apply("2-3,6", "5", generation=2)
 
     assert not isinstance(refused.value, ObserveOnlyError)
@@ -368,7 +370,7 @@ def test_a_systemd_that_starts_anew_is_waited_for(hurried: Node) -> None:
 
     first.before = start_anew
     try:
-        with pytest.raises(RefusedError) as refused:
+        with pytest.raises(NodeRefusedError) as refused:
             hurried.apply("2-3,6", "5", generation=2)
         assert not isinstance(refused.value, ObserveOnlyError)
         assert hurried.has() == ("2-3", "5")
@@ -391,7 +393,7 @@ def test_a_run_that_is_killed_while_systemd_works_is_taken_back(node: Node) -> N
             self.answer_s = 0.05
             try:
                 super().set(unit, properties)
-            except UnitError:
+            except SystemdError:
                 raise Killed from None
 
     node.apply("2-3", "5")
@@ -482,8 +484,8 @@ def test_the_plan_of_a_unit_takes_nobody_else_s_cpus_meanwhile(node: Node) -> No
         a_pod("a", LSE, "5", uid="a"), a_pod("b", LSR, "2", uid="b"), generation=2
     )
 
-    with pytest.raises(RefusedError, match="on which b/main is and stays"):
-        plan_of(document, node.cgroups, host)
+    with pytest.raises(NodeRefusedError, match="on which b/main is and stays"):
+        cgroup_plan_of(document, node.cgroups, host)
 
 
 @pytest.mark.parametrize(
@@ -501,6 +503,6 @@ def test_a_file_has_a_property(file: str, text: str, name: str, value: object) -
     """
     What a file says or is to say becomes a property; CPU time is rounded up as systemd does.
     """
-    found = property_for(file, text)
+    found = systemd_property_for(file, text)
 
     assert (found.bus_name, found.value) == (name, value)

@@ -27,7 +27,7 @@ from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
-    Locality,
+    CpuLocalityWish,
     NodeBindPolicy,
     NumaStrategy,
     QosClass,
@@ -83,7 +83,7 @@ def instance_of(row: Row, machine: Machine) -> Instance:
         qos=QosClass.LSR if owns else QosClass.LS,
         bind=BindPolicy.SPREAD_BY_PCPUS if row["want"] == "spread" else BindPolicy.DEFAULT,
         alignment=AlignmentPolicy.NONE if even else AlignmentPolicy.BEST_EFFORT,
-        locality=() if even or not owns else tuple(Locality),
+        locality=() if even or not owns else tuple(CpuLocalityWish),
     )
     holder = Pod("holder", "default", _owning(len(taken)))
     place = PodPlacement("holder", "default", None, "n", taken)

@@ -12,10 +12,10 @@ from placer_models.cluster import Instance, Machine
 from placer_models.goals import CACHES, PACKAGES, Tier
 from placer_models.placement import Placed, Placement, PodPlacement
 from placer_models.pod import Pod
-from placer_models.policy import Locality, QosClass
+from placer_models.policy import CpuLocalityWish, QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 
-PACKAGE, LLC = Locality.PACKAGE, Locality.LLC
+PACKAGE, LLC = CpuLocalityWish.PACKAGE, CpuLocalityWish.LLC
 
 CPUS = tuple(
     Cpu(i, core=i // 2, package=i // 8, numa_node=0, llc=None if i >= 12 else i // 4)
@@ -25,12 +25,12 @@ MACHINE = Machine("caches", "", Topology("x86_64", CPUS, (NumaNode(0, 0),)))
 """Packages (0-7) (8-15); caches (0-3) (4-7) (8-11), and 12-15 of an unknown one."""
 
 
-def wishing(name: str, cpu: int, *wishes: Locality, qos: QosClass = QosClass.LSR) -> Pod:
+def wishing(name: str, cpu: int, *wishes: CpuLocalityWish, qos: QosClass = QosClass.LSR) -> Pod:
     plain = pod(name, cpu, qos=qos)
     return replace(plain, spec=replace(plain.spec, locality=wishes))
 
 
-def on(*pods: Pod, wishes: tuple[Locality, ...] = (), reserved: str = "") -> Instance:
+def on(*pods: Pod, wishes: tuple[CpuLocalityWish, ...] = (), reserved: str = "") -> Instance:
     return world(*pods, nodes=[replace(node(machine=MACHINE, reserved=reserved), locality=wishes)])
 
 

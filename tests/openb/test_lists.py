@@ -9,7 +9,7 @@ from openb.small_trace import FIVE_COLUMNS, NODES, PODS, trace, written
 from placer.openb.arrivals import read_arrival_order
 from placer.openb.lists import read_nodes, read_pods
 from placer.openb.trace import instance_of, read_trace
-from placer.openb.words import TraceWords, gpu_models_of
+from placer.openb.words import TraceConverter, gpu_models_of
 from placer_models.files.errors import InputError
 
 
@@ -31,7 +31,7 @@ def test_a_trace_says_what_its_files_say(tmp_path: Path) -> None:
         (1, 300, ("V100",)),
     ]
     assert found.capacity_milli == 4000
-    assert [node.name for node in found.ranked_nodes(TraceWords())] == ["1-a", "0-b", "2-c"]
+    assert [node.name for node in found.ranked_nodes(TraceConverter())] == ["1-a", "0-b", "2-c"]
 
 
 def test_lists_of_five_columns_have_pods_of_any_model(tmp_path: Path) -> None:

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from openb.small_trace import trace, written
-from placer.openb.policies import POLICIES, options_of
+from placer.openb.policies import POLICIES, solve_options_for_policy
 from placer.openb.replay import (
     LeakError,
-    allocation_at,
+    allocation_by_arrived_percent,
     gpu_milli_of,
-    replay_trace,
+    replay_arrivals,
     replay_with_departures,
 )
 from placer.openb.trace import Trace, read_trace
-from placer.openb.words import TraceWords
+from placer.openb.words import TraceConverter
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
 from placer_cli.app import main
@@ -37,7 +37,7 @@ def test_the_allocation_at_a_mark_is_the_mean_over_arrivals_that_round_to_it() -
     Of 1,000 milli, 500, 5 and 100 arrive, and the last one finds no place: 50 and 50.5 round to
     50, as halves go to the even number, and 60.5 to 60.
     """
-    found = allocation_at((50, 60, 95), [500, 5, 100], [500, 5, 0], 1000)
+    found = allocation_by_arrived_percent((50, 60, 95), [500, 5, 100], [500, 5, 0], 1000)
     assert found == {50: pytest.approx(50.25), 60: pytest.approx(50.5)}
 
 
@@ -47,7 +47,7 @@ def test_a_small_trace_is_replayed(tmp_path: Path, policy: str) -> None:
     4,000 milli of GPUs: 500 + 1,000 + 0 + 2,000 + 300 arrive, of which the two T4 that the fourth
     pod asks for are free only if nobody before it has gone there.
     """
-    found = replay_trace(trace(tmp_path), policy, 1, silent)
+    found = replay_arrivals(trace(tmp_path), policy, 1, silent)
     assert found.pods == len(found.call_s) == 5
     assert found.rejected in (0, 1)
     assert found.allocation == {95: pytest.approx(95.0 if not found.rejected else 45.0)}
@@ -147,9 +147,9 @@ def test_placements_are_those_that_were_published(
     went to in the evaluation of FGD, or has no place ("-"), line by line.
     """
     found = default_42()
-    words = TraceWords()
+    words = TraceConverter()
     scheduler = Scheduler(found.ranked_nodes(words))
-    options = options_of(policy, (words.spec(pod) for pod in found.pods))
+    options = solve_options_for_policy(policy, (words.spec(pod) for pod in found.pods))
     placed = 0
     for gang, (pod, node) in zip(found.arriving(words), published(name), strict=True):
         assert gang.name.endswith(pod)
@@ -166,5 +166,5 @@ def test_what_a_pod_asks_of_gpus_is_what_its_row_says(tmp_path: Path) -> None:
     """
     A share, a whole GPU, none, two, and a share again.
     """
-    found = [gpu_milli_of(gang) for gang in trace(tmp_path).arriving(TraceWords())]
+    found = [gpu_milli_of(gang) for gang in trace(tmp_path).arriving(TraceConverter())]
     assert found == [500, 1000, 0, 2000, 300]

@@ -15,7 +15,7 @@ import pytest
 
 from judge.hand import placed
 from placer.judge.breaches import breaches
-from placer.judge.measure import Worth, better, measure
+from placer.judge.measure import Worth, is_better, measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node, RunningPod
@@ -101,7 +101,7 @@ def outcomes(rows: Iterable[Row], engine: Engine) -> Counter[str]:
 def _compared(ours: Worth, peers: Worth) -> str:
     if ours == peers:
         return "equal"
-    return "better" if better(ours, peers) else "worse"
+    return "better" if is_better(ours, peers) else "worse"
 
 
 @pytest.mark.parametrize("engine", [Engine.EXACT, Engine.GREEDY])

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from placer import compiled
-from placer.plan.bin_tables import tables_of
-from placer.plan.compiled_filling import compiled_filled_bins
-from placer.plan.device_packing import device_by_device
-from placer.plan.filler import Filler, fastest_filling
+from placer.plan.bin_tables import bin_kind_arrays_of
+from placer.plan.compiled_filling import fill_bins_compiled
+from placer.plan.device_packing import item_order_by_device
+from placer.plan.filler import Filler, pick_fill_function
 from placer.plan.filling import filled_bins
 from placer.plan.market import BinDevices, BinKind, DeviceAsk
 
@@ -73,15 +73,13 @@ def test_the_compiled_loop_fills_bins_as_numpy_does(seed: int) -> None:
     The same counts, row by row, after one pass and after two.
     """
     rng = np.random.default_rng(seed)
-    tables = tables_of(some_kinds(seed))
+    tables = bin_kind_arrays_of(some_kinds(seed))
     kind = np.repeat(np.arange(3), 5)
     shape = (len(kind), tables.may.shape[1])
     first = rng.integers(0, 4, shape) / 4, rng.integers(0, 5, shape)
     then = rng.random(shape), rng.integers(0, 9, shape)
     for passes in ([first], [first, then]):
-        assert (
-            filled_bins(tables, kind, passes) == compiled_filled_bins(tables, kind, passes)
-        ).all()
+        assert (filled_bins(tables, kind, passes) == fill_bins_compiled(tables, kind, passes)).all()
 
 
 def test_what_does_not_go_in_takes_no_device() -> None:
@@ -92,15 +90,15 @@ def test_what_does_not_go_in_takes_no_device() -> None:
     devices = BinDevices(((100,),), (True,), ((60,),), asks)
     kinds = (BinKind((), ((), ()), (devices,), price=1),)
     passes = [(np.array([[2.0, 1.0]]), np.array([[1, 1]]))]
-    for run in (filled_bins, compiled_filled_bins):
-        assert run(tables_of(kinds), np.array([0]), passes).tolist() == [[0, 1]]
+    for run in (filled_bins, fill_bins_compiled):
+        assert run(bin_kind_arrays_of(kinds), np.array([0]), passes).tolist() == [[0, 1]]
 
 
 def test_without_numba_bins_are_filled_by_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     So too where it is broken, or where loading it would take the time that is left.
     """
-    assert fastest_filling(10.0) is compiled_filled_bins
+    assert pick_fill_function(10.0) is fill_bins_compiled
     for fault in (ImportError("no numba"), RuntimeError("cannot cache function")):
 
         def failing(name: str, fault: Exception = fault) -> None:
@@ -109,11 +107,11 @@ def test_without_numba_bins_are_filled_by_numpy(monkeypatch: pytest.MonkeyPatch)
         with monkeypatch.context() as without:
             without.setattr(compiled, "import_module", failing)
 
-            assert fastest_filling(10.0) is filled_bins
+            assert pick_fill_function(10.0) is filled_bins
 
     monkeypatch.delitem(sys.modules, "placer.plan.compiled_filling")
 
-    assert fastest_filling(1.0) is filled_bins
+    assert pick_fill_function(1.0) is filled_bins
 
 
 def test_full_devices_hold_what_best_fit_does_not_find_room_for() -> None:
@@ -125,7 +123,7 @@ def test_full_devices_hold_what_best_fit_does_not_find_room_for() -> None:
     none = np.zeros(4, np.int64)
 
     assert filled_bins(
-        tables_of((kind,)), np.array([0]), [(np.array([SHARES]) * 1.0, counts[None])]
+        bin_kind_arrays_of((kind,)), np.array([0]), [(np.array([SHARES]) * 1.0, counts[None])]
     )[0].tolist() != list(TWO_FULL)
     assert filler.holds(0, counts)
     assert filler.completed(0, counts, np.ones(4), counts).tolist() == list(TWO_FULL)
@@ -151,7 +149,7 @@ def test_items_device_by_device_go_in_by_best_fit(seed: int) -> None:
         for places in product(range(2), repeat=len(items))
     )
 
-    order = device_by_device(kind, counts)
+    order = item_order_by_device(kind, counts)
 
     assert (order is not None) == fits
     if order is not None:

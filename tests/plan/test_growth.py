@@ -21,14 +21,14 @@ from placer.plan.growth import (
     GrowthStep,
     parse_scales,
     scaled_question,
-    solve_growth_curve,
+    solve_plan_at_scales,
 )
 from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion
 from placer.plan.to_json import growth_to_json
 from placer.sweep.workers import InProcessWorker, LocalProcessWorkers, SweepWorkers
 from placer_cli.app import main
-from placer_cli.commands.schema import SchemaKind, schema_of
+from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 from placer_models.cluster import Instance, Node
 from plan_worlds import lone, machine, spec, tiny_question
 
@@ -54,7 +54,7 @@ def question(*, there: int = 0, most: int | None = None) -> PlanQuestion:
 
 
 def curve_of(asked: PlanQuestion, workers: SweepWorkers | None = None) -> GrowthCurve:
-    return solve_growth_curve({"": asked}, SCALES, work_limit=WORK, workers=workers)
+    return solve_plan_at_scales({"": asked}, SCALES, work_limit=WORK, workers=workers)
 
 
 def document_of(asked: PlanQuestion, curve: GrowthCurve) -> str:
@@ -109,7 +109,7 @@ def test_where_offers_end_the_step_says_so() -> None:
 
 
 def test_several_cases_share_the_scales() -> None:
-    curve = solve_growth_curve(
+    curve = solve_plan_at_scales(
         {"as it is": question(there=4), "one lost": question(there=3)}, SCALES[:2], work_limit=WORK
     )
 
@@ -162,7 +162,7 @@ def test_a_worker_killed_in_the_middle_changes_no_byte(cluster: Cluster) -> None
 
     killer = Thread(target=kill)
     killer.start()
-    there = solve_growth_curve(
+    there = solve_plan_at_scales(
         {"": asked}, SCALES, work_limit=WORK, workers=cluster.workers(), tell=told.append
     )
     killer.join()
@@ -174,7 +174,7 @@ def test_a_worker_killed_in_the_middle_changes_no_byte(cluster: Cluster) -> None
 def test_a_halt_keeps_the_steps_that_are_done() -> None:
     told: list[str] = []
 
-    curve = solve_growth_curve(
+    curve = solve_plan_at_scales(
         {"": question()}, SCALES, work_limit=WORK, stop=lambda: len(told) > 2, tell=told.append
     )
 
@@ -262,7 +262,7 @@ def test_the_document_keeps_its_schema(plan: str, capsys: pytest.CaptureFixture[
     code = main(["plan", "buy", plan, "--growth", "1:2:1", "--work-limit", "2", "--format", "json"])
 
     answer = json.loads(capsys.readouterr().out)
-    schema = schema_of(SchemaKind.PLAN_GROWTH)
+    schema = schema_of(SchemaDocumentKind.PLAN_GROWTH)
     assert code == 0
     assert faults(answer, schema, schema["$defs"]) == []
     assert [(step["scale"], step["price"]) for step in answer["steps"]] == [

@@ -7,7 +7,7 @@ import pytest
 
 from json_schemas import faults
 from placer_cli.app import main
-from placer_cli.commands.schema import SchemaKind, schema_of
+from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 
 SMALL = "{name: small, machine: core-i7-1270p, price: 0.40%s}"
 LARGE = "{name: large, machine: hgx-h100, price: 40%s}"
@@ -178,7 +178,7 @@ def test_a_plan_that_does_not_exist_says_who_why_and_what_would_do(
     assert main(["plan", "buy", str(file), "--seconds", "10", "--format", "json"]) == 1
 
     answer = json.loads(capsys.readouterr().out)
-    schema = schema_of(SchemaKind.PLAN_ANSWER)
+    schema = schema_of(SchemaDocumentKind.PLAN_ANSWER)
     assert faults(answer, schema, schema["$defs"]) == []
     assert answer["status"] == "infeasible"
     assert answer["unplaced"]

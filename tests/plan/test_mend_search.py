@@ -10,7 +10,7 @@ import pytest
 from placer.explain.least_less import ResourceAsked
 from placer.plan import plan, pod_mends
 from placer.plan.answer import NoPlanExists, NoPlanFound, OffersRunOut, PlanAnswer
-from placer.plan.mending import PlanMendSearch
+from placer.plan.mending import QuestionChangeSearch
 from placer.plan.plan import buy
 from placer.plan.pod_mends import LESS_ASKED
 from placer.plan.question import FailureTolerance, NodeOffer, PlanQuestion, PlanScenario
@@ -95,7 +95,7 @@ def test_less_is_looked_for_only_where_less_could_be_asked_for(milli: Sequence[i
     """
     question = _question(*(spec(one, 0) for one in milli))
 
-    found = PlanMendSearch(question, _none, lambda: False).of_no_plan(_short(question))
+    found = QuestionChangeSearch(question, _none, lambda: False).of_no_plan(_short(question))
 
     assert (LESS_ASKED in found.looked_for) == (len(milli) > 1)
 
@@ -107,7 +107,7 @@ def test_what_there_is_no_time_for_is_not_told_as_looked_for() -> None:
     headroom = tuple(lone(f"spare-headroom-{i}", spec(1000, 1)) for i in range(2))
     question = replace(_question(spec(4000, 1)), headroom=headroom, survive=FailureTolerance())
 
-    found = PlanMendSearch(question, _none, lambda: True).of_no_plan(_short(question))
+    found = QuestionChangeSearch(question, _none, lambda: True).of_no_plan(_short(question))
 
     assert len(found.looked_for) == 1
 
@@ -136,7 +136,7 @@ def test_a_change_that_cannot_be_made_does_not_end_the_search(
     pod = PodSpec((Container("main", Resources(4000)),), qos)
     question = replace(_question(pod), offers=(replace(_question(pod).offers[0], most=None),))
 
-    found = PlanMendSearch(question, none, lambda: False).of_no_plan(_short(question))
+    found = QuestionChangeSearch(question, none, lambda: False).of_no_plan(_short(question))
 
     assert not found.mends
     owned = [one.instance.gangs[0].pods[0].spec.requests.cpu_milli for one in asked]

@@ -10,11 +10,11 @@ import pytest
 from json_schemas import faults
 from placer.load import load_question
 from placer.plan.answer import NoPlanExists, PurchasePlan
-from placer.plan.cases import cases_of
+from placer.plan.cases import plan_cases_of
 from placer.plan.plan import buy
-from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario, each_by_itself
+from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario, question_per_scenario
 from placer_cli.app import main
-from placer_cli.commands.schema import SchemaKind, schema_of
+from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Container, Resources
 from plan_worlds import GIB, lone, machine, spec
@@ -124,7 +124,7 @@ def test_scenarios_change_what_is_there(tmp_path: Path) -> None:
     assert price(question(tmp_path, more % "remove=there", beside=True)) == Decimal("3.00")
     both = "scenarios: [{name: x, changes: [remove=there]}, {name: y, changes: ['scale=web-0:5']}]"
     asked = question(tmp_path, both, beside=True)
-    assert [len(case.instance.gangs) for case in cases_of(asked)] == [6, 10]
+    assert [len(case.instance.gangs) for case in plan_cases_of(asked)] == [6, 10]
     assert price(asked) == Decimal("7.50")
 
 
@@ -134,7 +134,7 @@ def test_each_scenario_has_its_own_prices_and_limits(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="'dear' has another price of a"):
         buy(asked, 5.0)
-    now, dear = each_by_itself(asked)
+    now, dear = question_per_scenario(asked)
     assert price(now) == Decimal("4.50")
     assert price(dear) == Decimal("5.00")
 
@@ -262,7 +262,7 @@ def test_the_command_buys_each_and_more_of_a_pod(
     arguments = ["--each", "--pod", "web-0=2", "--format", "json", "--seconds", "20"]
     assert main(["plan", "buy", str(file), *arguments]) == 0
     answer = json.loads(capsys.readouterr().out)
-    schema = schema_of(SchemaKind.PLAN_ANSWERS)
+    schema = schema_of(SchemaDocumentKind.PLAN_ANSWERS)
     assert faults(answer, schema, schema["$defs"]) == []
     assert [one["price"] for one in answer["answers"]] == ["6.0", "6.4"]
     assert main(["plan", "buy", str(file), "--each", "--pod", "wob=2"]) == 2

@@ -8,7 +8,7 @@ import pytest
 
 from json_schemas import faults
 from placer_cli.app import main
-from placer_cli.commands.schema import SchemaKind, schema_of
+from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 
 EXAMPLE = Path(__file__).parents[2] / "instances/plan/cluster.yaml"
 
@@ -68,7 +68,7 @@ def test_the_answer_keeps_its_schema(
     code, out = buy(capsys, monkeypatch, small(tmp_path), "--format", "json")
 
     answer = json.loads(out)
-    schema = schema_of(SchemaKind.PLAN_ANSWER)
+    schema = schema_of(SchemaDocumentKind.PLAN_ANSWER)
     assert code == 0
     assert faults(answer, schema, schema["$defs"]) == []
     assert (Decimal(answer["price"]), Decimal(answer["bound"])) == (Decimal("4.5"), Decimal("4.5"))
@@ -162,7 +162,7 @@ def test_a_fit_keeps_its_schema_and_counts_after_each_change(
     )
 
     answer = json.loads(out)
-    schema = schema_of(SchemaKind.FIT_ANSWER)
+    schema = schema_of(SchemaDocumentKind.FIT_ANSWER)
     assert code == 0
     assert faults(answer, schema, schema["$defs"]) == []
     assert [step["changes"] for step in answer["steps"]] == [[], ["add=1:gpu-1"], ["cordon=gpu-3"]]
@@ -239,7 +239,7 @@ def test_losses_are_told_worst_first_and_keep_their_schema(
     )
 
     answer = json.loads(out)
-    schema = schema_of(SchemaKind.SURVIVAL_ANSWER)
+    schema = schema_of(SchemaDocumentKind.SURVIVAL_ANSWER)
     assert code == 1
     assert faults(answer, schema, schema["$defs"]) == []
     assert [one["name"] for one in answer["losses"]] == ["zone-b", "zone-a", "zone-c"]

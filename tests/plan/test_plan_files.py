@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from placer.load import load_question
-from placer.plan.question import PlanScenario, demand_in, gang_series_of, scaled_count
+from placer.plan.question import PlanScenario, gang_series_of, gangs_of_scenario, scaled_count
 from placer_cli.app import main
 from placer_models.files.errors import InputError
 
@@ -166,7 +166,7 @@ def test_a_plan_is_read_with_its_demand_and_scenarios(tmp_path: Path) -> None:
     web, train = gang_series_of(question.instance.gangs)
     later = question.scenarios[1]
     assert (scaled_count(web, later), scaled_count(train, later)) == (5, 6)
-    names = [pod.key for gang in demand_in(question.instance, later) for pod in gang.pods]
+    names = [pod.key for gang in gangs_of_scenario(question.instance, later) for pod in gang.pods]
     assert len(names) == len(set(names)) == 5 + 6 * 2
 
 

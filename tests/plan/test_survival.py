@@ -22,7 +22,7 @@ from placer.plan.survival_json import survival_to_json
 from placer.plan.survive import survive
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
-from placer_cli.commands.schema import SchemaKind, schema_of
+from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 from placer_cli.draw.canvas import Canvas
 from placer_cli.plan.draw_survival import draw_survival
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
@@ -260,7 +260,7 @@ def test_the_cheapest_offer_mends_a_lost_zone() -> None:
     told = survival_to_json(ended, 0, "EUR")
     assert [(one["survives"], one["mend"]) for one in told["losses"]] == [(False, None)]
     assert told["unmended"] == 1
-    schema = schema_of(SchemaKind.SURVIVAL_ANSWER)
+    schema = schema_of(SchemaDocumentKind.SURVIVAL_ANSWER)
     assert faults(told, schema, schema["$defs"]) == []
 
 

@@ -10,7 +10,7 @@ from placer.plan.column_generation import ColumnGeneration
 from placer.plan.proof import price_bound_of
 from placer.plan.question import PlanQuestion
 from placer.plan.relax import relaxed_market
-from placer.plan.whole_bins import bound_by_whole_bins
+from placer.plan.whole_bins import price_bound_by_whole_bins
 from plan_proofs import fullest
 from plan_worlds import cheapest, tiny_question
 
@@ -46,7 +46,7 @@ def test_whole_packs_bound_what_brute_force_pays(batch: int) -> None:
         in_fractions = generation.run().bound.price
         assert in_fractions is not None
 
-        bound = bound_by_whole_bins(generation, 5.0, ENDLESS)
+        bound = price_bound_by_whole_bins(generation, 5.0, ENDLESS)
 
         assert bound <= question.in_units(best), f"world {seed}"
         higher += bound > in_fractions

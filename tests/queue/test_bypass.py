@@ -2,7 +2,7 @@
 
 from placer.queue.bypass import UnitFits
 from placer.queue.fair import FairQueue
-from placer.queue.model import JobBypass, QueueSelection, QueueTicket, ReservedUnit, WorkUnit
+from placer.queue.model import DispatchTicket, JobBypass, QueueSelection, ReservedUnit, WorkUnit
 
 
 def singles(count: int) -> list[WorkUnit]:
@@ -24,8 +24,8 @@ def fits(free: int) -> UnitFits:
     return lambda unit: unit.width <= free
 
 
-def job_of(chosen: QueueTicket | ReservedUnit | None) -> str | None:
-    return chosen.job if isinstance(chosen, QueueTicket) else None
+def job_of(chosen: DispatchTicket | ReservedUnit | None) -> str | None:
+    return chosen.job if isinstance(chosen, DispatchTicket) else None
 
 
 def sequences(batch: QueueSelection, *jobs: str) -> set[int]:
@@ -54,7 +54,7 @@ def test_a_younger_unit_of_the_same_job_goes_first() -> None:
 
     chosen = queue.next_that_fits(0, fits(1))
 
-    assert isinstance(chosen, QueueTicket)
+    assert isinstance(chosen, DispatchTicket)
     assert (chosen.job, chosen.unit.key) == ("mixed", 0)
     assert queue.bypasses(0)[0].passes == 1
 
@@ -73,7 +73,7 @@ def test_after_the_limit_nothing_goes_before_it() -> None:
 
     assert first == ["narrow", "narrow"]
     assert held == ReservedUnit("wide", gang(4), passes=2)
-    assert isinstance(started, QueueTicket)
+    assert isinstance(started, DispatchTicket)
     assert (started.job, started.passes) == ("wide", 2)
     assert queue.bypasses(0) == ()
 
@@ -89,7 +89,7 @@ def test_a_unit_that_is_held_for_too_long_is_set_aside() -> None:
     assert queue.next_that_fits(0, fits(1)) == ReservedUnit("wide", gang(4), passes=0)
     assert isinstance(queue.next_that_fits(999, fits(1)), ReservedUnit)
     chosen = queue.next_that_fits(1000, fits(1))
-    assert isinstance(chosen, QueueTicket)
+    assert isinstance(chosen, DispatchTicket)
     assert (chosen.job, chosen.unit.key) == ("wide", "small")
     assert queue.set_aside == [("wide", gang(4))]
 
@@ -105,7 +105,7 @@ def test_what_was_set_aside_can_be_tried_again() -> None:
     assert [unit.key for _, unit in queue.set_aside] == ["gang", "second"]
     queue.retry(now_us=5)
     chosen = queue.next_that_fits(5, fits(4))
-    assert isinstance(chosen, QueueTicket)
+    assert isinstance(chosen, DispatchTicket)
     assert chosen.unit.key == "gang"
     assert queue.set_aside == []
 
@@ -259,7 +259,7 @@ def test_a_hold_counts_from_its_own_beginning() -> None:
         queue.next_that_fits(now_us, fits(free))  # passed twice, then the first gang starts
     assert isinstance(queue.next_that_fits(10, fits(1)), ReservedUnit)
     chosen = queue.next_that_fits(20, fits(2))
-    assert isinstance(chosen, QueueTicket)
+    assert isinstance(chosen, DispatchTicket)
     assert chosen.unit.key == "double"
 
     assert isinstance(queue.next_that_fits(115, fits(1)), ReservedUnit)

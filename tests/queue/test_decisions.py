@@ -5,16 +5,16 @@ from collections.abc import Callable
 
 import pytest
 
-from placer.queue.explain import choices_in_words
+from placer.queue.explain import flow_choices_in_words
 from placer.queue.fair import FairQueue
-from placer.queue.model import MAX_WEIGHT_MILLI, ChargeTime, QueueTicket, WorkUnit
+from placer.queue.model import MAX_WEIGHT_MILLI, ChargeTime, DispatchTicket, WorkUnit
 
 
 def units(count: int, length_us: int | None = 60, first: int = 0) -> list[WorkUnit]:
     return [WorkUnit(i, length_us) for i in range(first, first + count)]
 
 
-def take(queue: FairQueue, count: int, now_us: int = 0) -> list[QueueTicket]:
+def take(queue: FairQueue, count: int, now_us: int = 0) -> list[DispatchTicket]:
     """Dispatch so many units at one moment."""
     tickets = [queue.next(now_us) for _ in range(count)]
     return [ticket for ticket in tickets if ticket is not None]
@@ -27,7 +27,7 @@ def two_jobs(**options: int) -> FairQueue:
     return queue
 
 
-def jobs_of(tickets: list[QueueTicket]) -> str:
+def jobs_of(tickets: list[DispatchTicket]) -> str:
     return "".join(ticket.job for ticket in tickets)
 
 
@@ -102,7 +102,7 @@ def test_an_empty_queue_has_nobody_next() -> None:
 
     assert queue.next(now_us=0) is None
     assert queue.explain(now_us=0) == ()
-    assert choices_in_words(queue.explain(now_us=0)) == "nobody else waits"
+    assert flow_choices_in_words(queue.explain(now_us=0)) == "nobody else waits"
 
 
 def test_values_are_compared_exactly() -> None:
@@ -328,7 +328,7 @@ def test_a_decision_explains_itself() -> None:
         (None, "default", "P20", 500_000),
         ("default", "DEFAULT1", "DEFAULT2", 1_500_000),
     ]
-    assert choices_in_words(steps) == (
+    assert flow_choices_in_words(steps) == (
         "default 201.5 against P20 202 (gap 0.5); "
         "in default: DEFAULT1 100 against DEFAULT2 101.5 (gap 1.5)"
     )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from placer.queue.advice import threads_for
+from placer.queue.advice import threads_for_work
 from placer.queue.dominant import TaskFlow, drf_task_counts
 from placer.queue.fair import FairQueue
 from placer.queue.fair_shares import FlowDemand, steady_shares
@@ -17,7 +17,7 @@ from placer.queue.simulation.engine import simulate
 from placer.queue.simulation.scenario import (
     QueueScenario,
     SimulatedJob,
-    ThreadCapacity,
+    ThreadCapacityOverTime,
     dealt_evenly,
 )
 
@@ -152,7 +152,7 @@ def test_fine_submission_levels_the_load(row: Row) -> None:
 
     def ends(threads: int) -> Any:
         job = SimulatedJob("Job 1", dealt_evenly(units, threads))
-        return simulate(QueueScenario("", ThreadCapacity(row["capacity"]), (*before, job)))
+        return simulate(QueueScenario("", ThreadCapacityOverTime(row["capacity"]), (*before, job)))
 
     fine, coarse = ends(row.get("fine", row["units"])), ends(row["coarse"])
 
@@ -173,7 +173,7 @@ def test_thread_counts_follow_the_work(row: Row) -> None:
     """
     Q11: the count is the work over two minutes, rounded up; what cannot be split stays at 1.
     """
-    count = threads_for(
+    count = threads_for_work(
         us(row["work_s"]), target_us=us(row["target_s"]), splittable=row["splittable"]
     )
 

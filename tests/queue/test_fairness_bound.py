@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from placer.queue.fairness import FairnessMeter
-from placer.queue.model import ChargeTime, QueueTicket, WorkUnit
+from placer.queue.model import ChargeTime, DispatchTicket, WorkUnit
 from queue_meters import PairMeter, TallyMeter, WaitMeter
 from queue_worlds import (
     Meter,
@@ -36,7 +36,7 @@ class LeadMeter(Meter):
         """Pass it on."""
         self.meter.arrived(job, units)
 
-    def dispatched(self, ticket: QueueTicket, length: int, now: int) -> None:
+    def dispatched(self, ticket: DispatchTicket, length: int, now: int) -> None:
         """Pass it on."""
         self.meter.dispatched(ticket.job, length * ticket.unit.width, now)
 

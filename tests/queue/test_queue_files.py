@@ -7,12 +7,17 @@ from pathlib import Path
 import pytest
 import yaml
 
-from placer.queue.advice import QueueAdvice
+from placer.queue.advice import ThreadCountAdvice
 from placer.queue.file.amount_text import parse_duration_us, parse_permille, parse_weight_milli
-from placer.queue.file.history_file import read_history
+from placer.queue.file.history_file import read_thread_history
 from placer.queue.file.simulation_file import read_simulation
 from placer.queue.model import US_PER_S, ChargeTime
-from placer.queue.simulation.scenario import GroupSpec, QueueScenario, SimulatedJob, ThreadCapacity
+from placer.queue.simulation.scenario import (
+    GroupSpec,
+    QueueScenario,
+    SimulatedJob,
+    ThreadCapacityOverTime,
+)
 from placer_models.files.errors import InputError
 
 QUEUES = Path(__file__).parents[2] / "instances" / "queues"
@@ -76,7 +81,7 @@ jobs:
 
     assert scenario == QueueScenario(
         title="all",
-        capacity=ThreadCapacity(4, ((60 * S, 2), (90 * S, 6)), ((2, 1500),)),
+        capacity=ThreadCapacityOverTime(4, ((60 * S, 2), (90 * S, 6)), ((2, 1500),)),
         groups=(GroupSpec("outer", 4000), GroupSpec("inner", 250, "outer")),
         jobs=(
             SimulatedJob("a", (30 * S, S // 2), "inner", 2000, 5400 * S),
@@ -97,7 +102,9 @@ def test_a_small_file_has_safe_defaults(tmp_path: Path) -> None:
     """
     scenario = read(tmp_path, f"{HEAD}capacity: 2\n{JOB}", "night.yaml")
 
-    assert scenario == QueueScenario("night", ThreadCapacity(2), (SimulatedJob("a", (60 * S,)),))
+    assert scenario == QueueScenario(
+        "night", ThreadCapacityOverTime(2), (SimulatedJob("a", (60 * S,)),)
+    )
 
 
 def test_json_is_read_too(tmp_path: Path) -> None:
@@ -141,7 +148,7 @@ def test_a_faulty_history_is_told_once_with_its_place(tmp_path: Path, row: dict[
     """
     The same care for histories.
     """
-    assert told(tmp_path, row["text"], read_history) == row["message"]
+    assert told(tmp_path, row["text"], read_thread_history) == row["message"]
 
 
 @pytest.mark.parametrize("file", FIGURES, ids=lambda file: file.stem)
@@ -150,7 +157,9 @@ def test_every_file_of_ours_is_read(file: Path) -> None:
     What we ship reads well.
     """
     if file.stem == "history":
-        assert all(isinstance(advice, QueueAdvice) for advice in read_history(file).advice())
+        assert all(
+            isinstance(advice, ThreadCountAdvice) for advice in read_thread_history(file).advice()
+        )
     else:
         assert read_simulation(file).jobs
 

@@ -10,14 +10,14 @@ import pytest
 
 from placer.queue.file.simulation_file import read_simulation
 from placer.queue.model import US_PER_S, ChargeTime
-from placer.queue.simulation.curves import mean_in_bins, service_over_time, threads_in_use
+from placer.queue.simulation.curves import job_threads_over_time, mean_in_bins, service_over_time
 from placer.queue.simulation.engine import simulate
-from placer.queue.simulation.result import SimulationResult, ThreadRun
+from placer.queue.simulation.result import SimulatedThreadRun, SimulationResult
 from placer.queue.simulation.scenario import (
     GroupSpec,
     QueueScenario,
     SimulatedJob,
-    ThreadCapacity,
+    ThreadCapacityOverTime,
     dealt_evenly,
     split_evenly,
 )
@@ -67,11 +67,11 @@ def random_scenario(seed: int) -> QueueScenario:
         for i in range(rng.randint(1, 5))
     )
     return QueueScenario(
-        "", ThreadCapacity(threads, tuple(changes), slow), jobs, groups, guess_us=30
+        "", ThreadCapacityOverTime(threads, tuple(changes), slow), jobs, groups, guess_us=30
     )
 
 
-def capacity_at(capacity: ThreadCapacity, now_us: int) -> int:
+def capacity_at(capacity: ThreadCapacityOverTime, now_us: int) -> int:
     return [capacity.threads, *(n for at, n in capacity.changes if at <= now_us)][-1]
 
 
@@ -81,7 +81,7 @@ def moments(result: SimulationResult) -> list[int]:
     return sorted(times | {time for run in result.runs for time in (run.start_us, run.end_us)})
 
 
-def running_at(result: SimulationResult, now_us: int) -> list[ThreadRun]:
+def running_at(result: SimulationResult, now_us: int) -> list[SimulatedThreadRun]:
     return [run for run in result.runs if run.start_us <= now_us < run.end_us]
 
 
@@ -213,8 +213,8 @@ def test_a_slow_thread_of_capacity_delays_nobody_else() -> None:
     Q2: C3 takes twice as long and does half as much; who runs elsewhere does not notice.
     """
     job = SimulatedJob("j", (10,) * 30)
-    even = simulate(QueueScenario("", ThreadCapacity(3), (job,)))
-    slow = simulate(QueueScenario("", ThreadCapacity(3, slow=((3, 2000),)), (job,)))
+    even = simulate(QueueScenario("", ThreadCapacityOverTime(3), (job,)))
+    slow = simulate(QueueScenario("", ThreadCapacityOverTime(3, slow=((3, 2000),)), (job,)))
 
     assert [even.runs_on(number) for number in (1, 2, 3)] == [10, 10, 10]
     assert [slow.runs_on(number) for number in (1, 2, 3)] == [12, 12, 6]
@@ -226,7 +226,9 @@ def test_a_thread_of_capacity_leaves_when_its_work_has_ended() -> None:
     Nothing is cut short: at 5 two of three threads go, but their work ends at 10.
     """
     result = simulate(
-        QueueScenario("", ThreadCapacity(3, ((5, 1), (40, 3))), (SimulatedJob("j", (10,) * 9),))
+        QueueScenario(
+            "", ThreadCapacityOverTime(3, ((5, 1), (40, 3))), (SimulatedJob("j", (10,) * 9),)
+        )
     )
 
     assert [len(running_at(result, t)) for t in (0, 9, 10, 39, 40)] == [3, 3, 1, 1, 3]
@@ -287,7 +289,7 @@ def test_a_gang_that_waits_for_capacity_to_come_back_runs_then() -> None:
     Set aside while only two threads are there, it is tried again when there are four.
     """
     jobs = (SimulatedJob("wide", (10,), width=4), SimulatedJob("narrow", (10,) * 40))
-    capacity = ThreadCapacity(2, ((100, 4),))
+    capacity = ThreadCapacityOverTime(2, ((100, 4),))
     result = simulate(QueueScenario("", capacity, jobs, bypass_limit=1, hold_us=20))
 
     wide = next(run for run in result.runs if run.job == "wide")
@@ -300,7 +302,7 @@ def test_a_gang_that_never_fits_is_reported() -> None:
     Capacity for it never comes back: the others run, and the result says who did not.
     """
     jobs = (SimulatedJob("wide", (10,), width=4, arrives_us=50), SimulatedJob("narrow", (10,) * 40))
-    capacity = ThreadCapacity(4, ((5, 2),))
+    capacity = ThreadCapacityOverTime(4, ((5, 2),))
     result = simulate(QueueScenario("", capacity, jobs, bypass_limit=1, hold_us=20))
 
     assert result.never_ran == (("wide", 1),)
@@ -330,7 +332,7 @@ def test_a_thread_of_capacity_runs_one_thread_of_work_at_a_time() -> None:
     for seed in range(150):
         result = simulate(random_scenario(seed))
         slow = dict(result.scenario.capacity.slow)
-        by_number: dict[int, list[ThreadRun]] = {}
+        by_number: dict[int, list[SimulatedThreadRun]] = {}
         for run in result.runs:
             by_number.setdefault(run.on[0], []).append(run)
         for number, runs in by_number.items():
@@ -363,7 +365,9 @@ def test_one_job_ends_within_grahams_bound() -> None:
         rng = random.Random(seed)
         lengths = tuple(rng.randint(1, rng.choice([9, 90])) for _ in range(rng.randint(1, 40)))
         result = simulate(
-            QueueScenario("", ThreadCapacity(rng.randint(1, 9)), (SimulatedJob("j", lengths),))
+            QueueScenario(
+                "", ThreadCapacityOverTime(rng.randint(1, 9)), (SimulatedJob("j", lengths),)
+            )
         )
 
         assert result.upper_bound_us is not None
@@ -395,7 +399,7 @@ def test_the_curves_are_the_runs() -> None:
     Threads in use, their means and their integral all come to the same service.
     """
     result = simulate(random_scenario(3))
-    curves = threads_in_use(result)
+    curves = job_threads_over_time(result)
     service = {job.name: job.service for job in result.jobs}
 
     assert {job: curve[-1][1] for job, curve in service_over_time(curves).items()} == service

@@ -6,13 +6,18 @@ import pytest
 
 from placer.queue.fair import FairQueue
 from placer.queue.model import ChargeTime, WorkUnit
-from placer.queue.snapshot import from_json, restore, take, to_json
+from placer.queue.snapshot import (
+    queue_snapshot_from_json,
+    queue_snapshot_to_json,
+    restore,
+    take_snapshot,
+)
 from queue_worlds import queue_of, random_world, run
 
 
 def again(queue: FairQueue) -> FairQueue:
     """Return the queue after a restart."""
-    return restore(from_json(to_json(take(queue))))
+    return restore(queue_snapshot_from_json(queue_snapshot_to_json(take_snapshot(queue))))
 
 
 @pytest.mark.parametrize("charge", ChargeTime)
@@ -54,7 +59,7 @@ def test_a_snapshot_is_whole() -> None:
 
     restored = again(queue)
 
-    assert take(restored) == take(queue)
+    assert take_snapshot(restored) == take_snapshot(queue)
     assert restored.set_aside == [("a", WorkUnit("gang", 60, 4))]
     assert [restored.report(f, 50) for f in "abcg"] == [queue.report(f, 50) for f in "abcg"]
 
@@ -63,7 +68,7 @@ def test_a_snapshot_of_another_version_is_refused() -> None:
     """
     A newer Placer may write what this one would misread.
     """
-    text = to_json(take(FairQueue())).replace('"version":2', '"version":3')
+    text = queue_snapshot_to_json(take_snapshot(FairQueue())).replace('"version":2', '"version":3')
 
     with pytest.raises(ValueError, match="the snapshot is of version 3; this Placer reads 2"):
-        from_json(text)
+        queue_snapshot_from_json(text)

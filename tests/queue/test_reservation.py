@@ -9,9 +9,14 @@ import pytest
 
 from placer.queue.fair import FairQueue
 from placer.queue.flow import Job
-from placer.queue.model import QueueTicket, ReservedUnit, WorkUnit
+from placer.queue.model import DispatchTicket, ReservedUnit, WorkUnit
 from placer.queue.reservation import UnitReservation
-from placer.queue.snapshot import from_json, restore, take, to_json
+from placer.queue.snapshot import (
+    queue_snapshot_from_json,
+    queue_snapshot_to_json,
+    restore,
+    take_snapshot,
+)
 from queue_meters import TallyMeter
 from queue_worlds import (
     Capacity,
@@ -60,20 +65,20 @@ class TurnMeter(Meter):
             assert capacity.now <= due or capacity.fits(waiting.unit)
 
     def answered(
-        self, queue: FairQueue, capacity: Capacity, chosen: QueueTicket | ReservedUnit | None
+        self, queue: FairQueue, capacity: Capacity, chosen: DispatchTicket | ReservedUnit | None
     ) -> None:
         """Note a reservation that was given, and check who started beside one."""
         now = capacity.now
         if self.turn is not None:
             waiting, due, until = self.turn
-            if isinstance(chosen, QueueTicket) and chosen.unit == waiting.unit:
+            if isinstance(chosen, DispatchTicket) and chosen.unit == waiting.unit:
                 assert chosen.turn_us == waiting.since_us
                 self.ratio = max(
                     self.ratio, Fraction(now - waiting.since_us, max(until - waiting.since_us, 1))
                 )
                 assert due is None or now <= due
                 self.turn = None
-            elif isinstance(chosen, QueueTicket):
+            elif isinstance(chosen, DispatchTicket):
                 self.backfilled += 1
                 assert not capacity.fits(waiting.unit)
                 assert due is None or not makes_later(capacity, chosen.unit, waiting.unit)
@@ -92,7 +97,7 @@ class TurnMeter(Meter):
             longest = max((end for end in told if end is not None), default=now)
             allowed = (1 + self.world.bypass_limit) * self.longest
             self.turn = (waiting, due, longest if known else now + allowed)
-            if isinstance(chosen, QueueTicket):
+            if isinstance(chosen, DispatchTicket):
                 assert not makes_later(capacity, chosen.unit, waiting.unit)
 
 
@@ -100,10 +105,10 @@ class IdleMeter(Meter):
     """Holds that nothing that may start waits beside free capacity."""
 
     def answered(
-        self, queue: FairQueue, capacity: Capacity, chosen: QueueTicket | ReservedUnit | None
+        self, queue: FairQueue, capacity: Capacity, chosen: DispatchTicket | ReservedUnit | None
     ) -> None:
         """Look through all that waits, once the queue says that nothing may start."""
-        if isinstance(chosen, QueueTicket):
+        if isinstance(chosen, DispatchTicket):
             return
         kept = queue.reserved
         for job in queue.tree.flows.values():
@@ -262,7 +267,7 @@ def floor_of(now: int, free: int, *ends: tuple[int | None, int]) -> Capacity:
     return Capacity(now, free, list(ends))
 
 
-def ask(queue: FairQueue, capacity: Capacity) -> QueueTicket | ReservedUnit | None:
+def ask(queue: FairQueue, capacity: Capacity) -> DispatchTicket | ReservedUnit | None:
     """Ask a queue that foresees."""
     return queue.next_that_fits(capacity.now, capacity.fits, capacity)
 
@@ -287,13 +292,13 @@ def test_what_fits_and_would_put_off_the_gang_waits() -> None:
     second = ask(queue, floor_of(5, 1, (20, 3)))
     third = ask(queue, floor_of(16, 1, (20, 3)))
 
-    assert isinstance(first, QueueTicket)
-    assert isinstance(second, QueueTicket)
+    assert isinstance(first, DispatchTicket)
+    assert isinstance(second, DispatchTicket)
     assert (first.unit.key, second.unit.key) == ("young", 0)
     assert third == ReservedUnit("wide", WorkUnit("gang", 10, 4), passes=1)
     assert queue.reserved == UnitReservation("wide", WorkUnit("gang", 10, 4), 0, 20)
     started = ask(queue, floor_of(20, 4))
-    assert isinstance(started, QueueTicket)
+    assert isinstance(started, DispatchTicket)
     assert (started.unit.key, started.turn_us, started.passes) == ("gang", 0, 1)
     assert queue.reserved is None
 
@@ -306,7 +311,7 @@ def test_the_limit_bounds_what_goes_before_even_if_it_does_no_harm() -> None:
     queue.tree.job("wide").waiting.pop()
     chosen = [ask(queue, floor_of(now, 1, (100, 3))) for now in (0, 5, 10)]
 
-    assert [isinstance(one, QueueTicket) for one in chosen] == [True, True, False]
+    assert [isinstance(one, DispatchTicket) for one in chosen] == [True, True, False]
 
 
 def test_a_gang_starts_as_soon_as_it_fits_though_others_had_less_by_then() -> None:
@@ -320,7 +325,7 @@ def test_a_gang_starts_as_soon_as_it_fits_though_others_had_less_by_then() -> No
     started = ask(queue, floor_of(20, 4))
 
     assert steps[-1].chosen == "narrow"
-    assert isinstance(started, QueueTicket)
+    assert isinstance(started, DispatchTicket)
     assert started.unit.key == "gang"
     assert queue.tree.job("narrow").passes == 1
 
@@ -336,7 +341,7 @@ def test_what_runs_for_too_long_is_waited_for_and_then_the_gang_is_set_aside() -
 
     assert [isinstance(one, ReservedUnit) for one in late] == [True, True]
     assert queue.set_aside == [("wide", WorkUnit("gang", 10, 4))]
-    assert isinstance(then, QueueTicket)
+    assert isinstance(then, DispatchTicket)
 
 
 def test_a_gang_is_not_set_aside_before_it_is_due() -> None:
@@ -347,7 +352,7 @@ def test_a_gang_is_not_set_aside_before_it_is_due() -> None:
     chosen = [ask(queue, floor_of(now, 1, (500, 3))) for now in (0, 100, 499, 500)]
 
     assert all(isinstance(one, ReservedUnit) for one in chosen)
-    assert isinstance(ask(queue, floor_of(500, 4)), QueueTicket)
+    assert isinstance(ask(queue, floor_of(500, 4)), DispatchTicket)
 
 
 def test_a_reservation_is_given_up_with_its_unit() -> None:
@@ -369,11 +374,11 @@ def test_a_queue_with_a_reservation_survives_a_restart() -> None:
     """
     queue = wide_and_narrow()
     ask(queue, floor_of(0, 1, (20, 3)))
-    again = restore(from_json(to_json(take(queue))))
+    again = restore(queue_snapshot_from_json(queue_snapshot_to_json(take_snapshot(queue))))
 
     assert again.reserved == queue.reserved is not None
     assert ask(again, floor_of(16, 1, (20, 3))) == ask(queue, floor_of(16, 1, (20, 3)))
-    assert take(again) == take(queue)
+    assert take_snapshot(again) == take_snapshot(queue)
 
 
 @pytest.mark.parametrize(
@@ -393,10 +398,10 @@ def test_what_is_taken_back_as_a_whole_leaves_no_trace(seeds: range) -> None:
             queue.submit(job, *(WorkUnit(i, n, width) for i, n in enumerate(lengths)), now_us=now)
         now, free, ends = 0, world.capacity, list[tuple[int | None, int]]()
         for _ in range(8):
-            before = take(queue)
+            before = take_snapshot(queue)
             with pytest.raises(ZeroDivisionError):
                 _start_in_vain(queue, now, free, ends, rng.randint(1, 5))
-            assert replace(take(queue), sequence=before.sequence) == before
+            assert replace(take_snapshot(queue), sequence=before.sequence) == before
             ends = _start_some(queue, now, free, ends, rng.randint(1, 3))
             free = world.capacity - sum(n for _, n in ends)
             now = min([end for end, _ in ends if end is not None], default=now)
@@ -419,7 +424,7 @@ def _start_some(
     ends = list(ends)
     for _ in range(most):
         chosen = ask(queue, Capacity(now, free, ends))
-        if not isinstance(chosen, QueueTicket):
+        if not isinstance(chosen, DispatchTicket):
             break
         ends.append((now + (chosen.unit.length_us or 0), chosen.unit.width))
         free -= chosen.unit.width

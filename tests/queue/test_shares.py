@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from placer.queue.dominant import TaskFlow, drf_task_counts
 from placer.queue.fair_shares import FlowDemand, steady_shares
 from placer.queue.simulation.engine import simulate
-from placer.queue.simulation.scenario import GroupSpec, QueueScenario, SimulatedJob, ThreadCapacity
+from placer.queue.simulation.scenario import (
+    GroupSpec,
+    QueueScenario,
+    SimulatedJob,
+    ThreadCapacityOverTime,
+)
 
 DEMANDS = st.lists(
     st.builds(
@@ -60,7 +65,7 @@ def test_the_queue_reaches_the_steady_shares(weight: int, expected: tuple[int, .
         for name, group in (("M", "medium"), ("D1", None), ("D2", None))
     )
     groups = (GroupSpec("medium", weight * 1000),)
-    scenario = QueueScenario("", ThreadCapacity(60, changes=((600, 0),)), jobs, groups)
+    scenario = QueueScenario("", ThreadCapacityOverTime(60, changes=((600, 0),)), jobs, groups)
     tree = [
         FlowDemand("medium", weight * 1000, (FlowDemand("M"),)),
         FlowDemand("default", 1000, (FlowDemand("D1"), FlowDemand("D2"))),

@@ -4,22 +4,22 @@ from itertools import pairwise
 
 from placer.queue.fair import FairQueue
 from placer.queue.fairness import FairnessMeter
-from placer.queue.model import QueueTicket, WorkUnit, service_at
+from placer.queue.model import DispatchTicket, WorkUnit, service_to_reach_key
 
 
-def take(queue: FairQueue, count: int, now_us: int = 0) -> list[QueueTicket]:
+def take(queue: FairQueue, count: int, now_us: int = 0) -> list[DispatchTicket]:
     """Dispatch so many units at one moment."""
     tickets = [queue.next(now_us) for _ in range(count)]
     return [ticket for ticket in tickets if ticket is not None]
 
 
-def jobs_of(tickets: list[QueueTicket]) -> str:
+def jobs_of(tickets: list[DispatchTicket]) -> str:
     return " ".join(ticket.job for ticket in tickets)
 
 
 def virtual(queue: FairQueue, group: str = "default") -> int:
     """Return where a newcomer of weight 1 starts."""
-    return service_at(queue.tree.group(group).virtual, 1000)
+    return service_to_reach_key(queue.tree.group(group).virtual, 1000)
 
 
 def starts_of_big(newcomers: int, *, in_groups: bool) -> tuple[list[int], list[int]]:

@@ -8,7 +8,7 @@ from placer.quota.cluster_quotas import ClusterQuotas
 from placer.quota.filter import ClassRequest
 from placer.quota.store import QuotaStore, SyncedQuotas
 from placer.scheduler import Scheduler
-from placer_models.capacity import Quantity, Unit
+from placer_models.capacity import CapacityUnit, Quantity
 from placer_models.cluster import Machine, Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -99,12 +99,12 @@ def test_every_quantity_of_every_type_is_a_class() -> None:
     Bytes, percent and plain units of a disk, a NIC and a pool of addresses (B1): two pods take
     their parts, a disk without bandwidth counts as one with none, and all comes back (B15).
     """
-    space = Quantity("space", 2**40, Unit.BYTES)
+    space = Quantity("space", 2**40, CapacityUnit.BYTES)
     devices = (
         Device("addresses", 0, capacity=(Quantity("ip", 16),)),
         Device("disk", 0, capacity=(Quantity("bandwidth", 3_000), space)),
         Device("disk", 1, capacity=(space,)),
-        Device("nic", 0, capacity=(Quantity("engine", 100, Unit.PERCENT),)),
+        Device("nic", 0, capacity=(Quantity("engine", 100, CapacityUnit.PERCENT),)),
     )
     scheduler = Scheduler([Node("n", Machine("m", "", BOX.topology, devices))])
     quotas = ClusterQuotas()
@@ -123,7 +123,9 @@ def test_every_quantity_of_every_type_is_a_class() -> None:
         "nic.engine": (100,),
     }
     assert free() == before
-    share = DeviceShare(capacity=(Quantity("bandwidth", 200), Quantity("space", GIB, Unit.BYTES)))
+    share = DeviceShare(
+        capacity=(Quantity("bandwidth", 200), Quantity("space", GIB, CapacityUnit.BYTES))
+    )
     asked = (
         DeviceRequest("addresses", 1, DeviceShare(capacity=(Quantity("ip", 1),))),
         DeviceRequest("disk", 1, share),

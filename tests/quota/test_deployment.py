@@ -10,7 +10,7 @@ from placer.quota.choose import ClassUse, choose_node
 from placer.quota.deployment import BindingRefusedError, QuotaPodBinding, bind
 from placer.quota.filter import ClassRequest
 from placer.quota.ledger import QuotaLedger
-from placer.quota.store import ClassQuotas
+from placer.quota.store import ClassQuotasOnNode
 from placer_models.node_strategy import NodeStrategy
 from placer_models.policy import DeviceChoice
 from placer_models.quota import QuotaError
@@ -51,7 +51,7 @@ def test_the_three_parts_in_turn() -> None:
     assert free_of(ledger)["b"]["gpu.memory"] == (8, 20, 20, 20)
 
 
-def uses_of(classes: Mapping[str, ClassQuotas]) -> dict[str, ClassUse]:
+def uses_of(classes: Mapping[str, ClassQuotasOnNode]) -> dict[str, ClassUse]:
     return {name: ClassUse(sum(q.total), sum(q.used)) for name, q in classes.items()}
 
 

@@ -5,16 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer_models.quota import (
-    EncodedClass,
+    EncodedQuotas,
     QuotaError,
-    decode,
-    decode_all,
-    encode,
+    bits_per_quota,
+    decode_device_quota,
+    decode_quotas,
+    encode_device_quotas,
     from_quantity,
-    pack,
+    pack_quotas_into_words,
     to_quantity,
-    unpack,
-    width_of,
+    unpack_quotas,
 )
 
 QUOTAS = st.lists(st.integers(0, 1 << 62), max_size=40)
@@ -25,17 +25,19 @@ def test_quotas_come_back(quotas: list[int], spare_bits: int) -> None:
     """
     As one number, as 64-bit words of it, and as words whose fields never span two.
     """
-    bits = width_of(max(quotas, default=0)) + spare_bits
-    number = encode(quotas, bits)
+    bits = bits_per_quota(max(quotas, default=0)) + spare_bits
+    number = encode_device_quotas(quotas, bits)
 
-    words = EncodedClass(number, bits, len(quotas)).words
+    words = EncodedQuotas(number, bits, len(quotas)).words
     assert sum(word << 64 * i for i, word in enumerate(words)) == number
-    assert list(decode_all(number, bits, len(quotas))) == quotas
-    assert [decode(number, bits, i + 1, len(quotas)) for i in range(len(quotas))] == quotas
+    assert list(decode_quotas(number, bits, len(quotas))) == quotas
+    assert [
+        decode_device_quota(number, bits, i + 1, len(quotas)) for i in range(len(quotas))
+    ] == quotas
     if bits <= 63:
         for field_bits in (bits, bits + 1):
-            words = pack(quotas, bits, field_bits)
-            assert list(unpack(words, bits, len(quotas), field_bits)) == quotas
+            words = pack_quotas_into_words(quotas, bits, field_bits)
+            assert list(unpack_quotas(words, bits, len(quotas), field_bits)) == quotas
             assert all(word < 1 << 64 for word in words)
 
 
@@ -83,9 +85,9 @@ def test_a_number_with_other_fields_is_refused(
     A number from elsewhere has the fields that it says it has, or is refused.
     """
     with pytest.raises(QuotaError, match=words):
-        EncodedClass(number, bits, devices)
+        EncodedQuotas(number, bits, devices)
     with pytest.raises(QuotaError, match=words):
-        decode_all(number, bits, devices)
+        decode_quotas(number, bits, devices)
 
 
 def test_words_of_the_wrong_number_are_refused() -> None:
@@ -93,12 +95,12 @@ def test_words_of_the_wrong_number_are_refused() -> None:
     Too many words, too few, or none that 64 bits hold: nothing is guessed.
     """
     with pytest.raises(QuotaError, match="2 words were given; 12 devices, 12 a word take 1"):
-        unpack((1, 1), 5, 12)
+        unpack_quotas((1, 1), 5, 12)
     with pytest.raises(QuotaError, match="word 0 is no unsigned 64-bit number"):
-        unpack((-1,), 5, 12)
+        unpack_quotas((-1,), 5, 12)
     with pytest.raises(QuotaError, match="words have bits set outside the 2 fields of 5 bits"):
-        unpack((1 << 10,), 5, 2)
+        unpack_quotas((1 << 10,), 5, 2)
     with pytest.raises(QuotaError, match="a field of 65 bits does not fit a word of 64"):
-        pack((1,), 65)
+        pack_quotas_into_words((1,), 65)
     with pytest.raises(QuotaError, match="fields of 4 bits cannot hold quotas of 5"):
-        pack((1,), 5, 4)
+        pack_quotas_into_words((1,), 5, 4)

@@ -10,10 +10,10 @@ from placer.quota.filter import (
     DecodedQuotas,
     PackedQuotas,
     SortedQuotas,
-    quotas_of,
-    schedulable,
+    decode_class_quotas,
+    schedulable_node_mask,
 )
-from placer_models.quota import EncodedClass, QuotaError
+from placer_models.quota import EncodedQuotas, QuotaError
 
 FORMS = (DecodedQuotas, PackedQuotas, SortedQuotas)
 
@@ -39,7 +39,7 @@ def test_all_forms_answer_as_a_loop(
     if known:
         amount = data.draw(st.sampled_from(known) | st.just(amount))
     want = ClassRequest(count, amount)
-    free = quotas_of([EncodedClass.of(node, bits) for node in nodes])
+    free = decode_class_quotas([EncodedQuotas.of(node, bits) for node in nodes])
 
     expected = [sum(quota >= amount for quota in node) >= count for node in nodes]
 
@@ -51,17 +51,22 @@ def test_a_class_that_is_missing_is_not_enough() -> None:
     """
     A node passes only if every class asked for has enough; nothing of a class always is.
     """
-    gpus = SortedQuotas(*quotas_of([EncodedClass.of(node, 5) for node in ([20, 3], [20, 20])]))
+    gpus = SortedQuotas(
+        *decode_class_quotas([EncodedQuotas.of(node, 5) for node in ([20, 3], [20, 20])])
+    )
 
-    assert schedulable({"gpu": gpus}, {"gpu": ClassRequest(2, 10)}, 2).tolist() == [False, True]
+    assert schedulable_node_mask({"gpu": gpus}, {"gpu": ClassRequest(2, 10)}, 2).tolist() == [
+        False,
+        True,
+    ]
     assert (
-        schedulable(
+        schedulable_node_mask(
             {"gpu": gpus}, {"gpu": ClassRequest(1, 20), "disk": ClassRequest(1, 1)}, 2
         ).sum()
         == 0
     )
-    assert schedulable({"gpu": gpus}, {"disk": ClassRequest(0, 0)}, 2).all()
-    assert schedulable({}, {}, 2).all()
+    assert schedulable_node_mask({"gpu": gpus}, {"disk": ClassRequest(0, 0)}, 2).all()
+    assert schedulable_node_mask({}, {}, 2).all()
 
 
 @pytest.mark.parametrize(("count", "amount"), [(-1, 0), (1, -1)])
@@ -77,12 +82,12 @@ def test_nodes_that_disagree_about_the_width_are_refused() -> None:
     """
     One class has one width: numbers of two widths cannot be told apart.
     """
-    nodes = [EncodedClass.of([1], 5), EncodedClass.of([1], 7)]
+    nodes = [EncodedQuotas.of([1], 5), EncodedQuotas.of([1], 7)]
 
     with pytest.raises(QuotaError, match="fields of 5, 7 bits; encode all with 7"):
-        quotas_of(nodes)
+        decode_class_quotas(nodes)
     with pytest.raises(QuotaError, match="fields of 64 bits; nodes are filtered by 63 at most"):
-        quotas_of([EncodedClass.of([1], 64)])
+        decode_class_quotas([EncodedQuotas.of([1], 64)])
     for form in (DecodedQuotas, PackedQuotas):
         with pytest.raises(QuotaError, match="a quota is outside 0 to 31"):
             form(np.array([[32]]), 5)

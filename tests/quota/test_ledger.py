@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from placer.quota.filter import ClassRequest
 from placer.quota.ledger import NotEnoughError, QuotaGrant, QuotaLedger
-from placer.quota.store import ClassQuotas, QuotaStore
+from placer.quota.store import ClassQuotasOnNode, QuotaStore
 from placer_models.policy import DeviceChoice
-from placer_models.quota import EncodedClass, QuotaError
+from placer_models.quota import EncodedQuotas, QuotaError
 
 CARDS = {"gpu.memory": [20, 20, 20, 20], "gpu.percent": [100] * 4, "address": [3]}
 
@@ -168,8 +168,8 @@ def test_any_sequence_leaves_a_fresh_encoding(data: st.DataObject) -> None:
                 for device in grant.devices["gpu.memory"]:
                     left[device - 1] -= grant.amounts["gpu.memory"]
         told = ledger.store.encoded(f"n{index}")["gpu.memory"]
-        assert told.free == EncodedClass.of(left, bits)
-        assert told.total == EncodedClass.of(cards, bits)
+        assert told.free == EncodedQuotas.of(left, bits)
+        assert told.total == EncodedQuotas.of(cards, bits)
 
 
 def test_a_copy_is_told_what_is_different() -> None:
@@ -179,22 +179,26 @@ def test_a_copy_is_told_what_is_different() -> None:
     store = QuotaStore()
     for name in ("a", "b", "c"):
         store.collect(
-            name, {"gpu.memory": ClassQuotas((20, 20), (20, 5)), name: ClassQuotas((1,), (1,))}
+            name,
+            {
+                "gpu.memory": ClassQuotasOnNode((20, 20), (20, 5)),
+                name: ClassQuotasOnNode((1,), (1,)),
+            },
         )
     first = store.changes_since(0)
     assert set(first.nodes) == {"a", "b", "c"}
     assert store.changes_since(first.version).nodes == {}
 
-    store.collect("b", {"gpu.memory": ClassQuotas((20, 20), (20, 20))})
+    store.collect("b", {"gpu.memory": ClassQuotasOnNode((20, 20), (20, 20))})
     store.collect("a", dict(store.quotas("a")))  # nothing new
     store.remove("c")
     second = store.changes_since(first.version)
     assert (set(second.nodes), second.gone) == ({"b"}, ("c",))
 
-    store.collect("d", {"gpu.memory": ClassQuotas((80,), (80,))})
+    store.collect("d", {"gpu.memory": ClassQuotasOnNode((80,), (80,))})
     third = store.changes_since(second.version)
     assert set(third.nodes) == {"a", "b", "d"}
-    assert third.nodes["a"]["gpu.memory"].free == EncodedClass.of((20, 5), 7)
+    assert third.nodes["a"]["gpu.memory"].free == EncodedQuotas.of((20, 5), 7)
     with pytest.raises(QuotaError, match="version 99 is not between 0 and"):
         store.changes_since(99)
 
@@ -214,4 +218,4 @@ def test_quotas_that_cannot_be_are_refused(
     Nothing is free that is not there.
     """
     with pytest.raises(QuotaError, match=words):
-        ClassQuotas(total, free)
+        ClassQuotasOnNode(total, free)

@@ -20,7 +20,7 @@ from placer.quota.filter import (
     FreeQuotas,
     PackedQuotas,
     SortedQuotas,
-    quotas_of,
+    decode_class_quotas,
 )
 from placer.scheduling.decision import lone_gang
 from placer.search.options import Engine, SolveOptions
@@ -31,14 +31,14 @@ from placer_models.placement import Placed, PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import DeviceChoice
 from placer_models.quota import (
-    EncodedClass,
+    EncodedQuotas,
     QuotaError,
-    decode,
-    encode,
+    bits_per_quota,
+    decode_device_quota,
+    encode_device_quotas,
     fields_per_word,
-    pack,
-    unpack,
-    width_of,
+    pack_quotas_into_words,
+    unpack_quotas,
 )
 from placer_models.topology import Cpu, NumaNode, Topology
 
@@ -61,16 +61,16 @@ def test_quotas_become_the_number_or_are_refused(row: dict[str, Any]) -> None:
     """
     if row.get("refused"):
         with pytest.raises(QuotaError, match=r"^device \d: quota -?\d+ is outside 0 to \d+, "):
-            encode(row["quotas"], row["bits"])
+            encode_device_quotas(row["quotas"], row["bits"])
         return
 
-    encoded = EncodedClass.of(row["quotas"], row["bits"])
+    encoded = EncodedQuotas.of(row["quotas"], row["bits"])
 
     assert str(encoded.number) == row["number"]
     assert [str(word) for word in encoded.words] == row["words"]
     assert list(encoded.quotas) == row["quotas"]
-    packed = pack(row["quotas"], row["bits"])
-    assert list(unpack(packed, row["bits"], len(row["quotas"]))) == row["quotas"]
+    packed = pack_quotas_into_words(row["quotas"], row["bits"])
+    assert list(unpack_quotas(packed, row["bits"], len(row["quotas"]))) == row["quotas"]
 
 
 @rows("decode")
@@ -81,15 +81,15 @@ def test_one_device_is_decoded_or_refused(row: dict[str, Any]) -> None:
     number, bits, device = int(row["number"]), row["bits"], row["device"]
     if "form" in row:  # all fields up to this device in one word
         with pytest.raises(QuotaError, match="1 words were given; 13 devices, 12 a word take 2"):
-            unpack((number,), bits, device)
+            unpack_quotas((number,), bits, device)
         return
     devices = row.get("devices", max(device, -(-number.bit_length() // bits)))
     if row.get("refused"):
         with pytest.raises(QuotaError, match=f"^device {device} does not exist; devices are 1 to"):
-            decode(number, bits, device, devices)
+            decode_device_quota(number, bits, device, devices)
         return
 
-    assert decode(number, bits, device, devices) == row["quota"]
+    assert decode_device_quota(number, bits, device, devices) == row["quota"]
 
 
 @rows("widths")
@@ -97,7 +97,7 @@ def test_a_field_is_as_wide_as_the_largest_quota(row: dict[str, Any]) -> None:
     """
     B3: and a 64-bit word holds so many of them, without and with guard bits.
     """
-    bits = width_of(row["largest"])
+    bits = bits_per_quota(row["largest"])
 
     assert bits == row["bits"]
     assert fields_per_word(bits) == row["fields"]
@@ -110,7 +110,7 @@ def test_enough_devices_have_enough(row: dict[str, Any], form: Any) -> None:
     """
     B10, B11: devices that have the amount free count, the sum over devices does not.
     """
-    free: FreeQuotas = form(*quotas_of([EncodedClass.of(row["free"], row["bits"])]))
+    free: FreeQuotas = form(*decode_class_quotas([EncodedQuotas.of(row["free"], row["bits"])]))
 
     assert free.passing(ClassRequest(row["count"], row["amount"])).tolist() == [row["passes"]]
     if "fitting" in row:
@@ -125,15 +125,15 @@ def test_all_fields_of_a_word_are_compared_at_once(row: dict[str, Any]) -> None:
     The words are those of the worked subtraction, and the fields that keep their guard count.
     """
     bits, count = row["bits"], len(row["free"])
-    (free,) = pack(row["free"], bits, bits + 1)
-    (repeated,) = pack([row["amount"]] * count, bits, bits + 1)
-    guards = pack([1] * count, 1, bits + 1)[0] << bits
+    (free,) = pack_quotas_into_words(row["free"], bits, bits + 1)
+    (repeated,) = pack_quotas_into_words([row["amount"]] * count, bits, bits + 1)
+    guards = pack_quotas_into_words([1] * count, 1, bits + 1)[0] << bits
 
     assert hex(free) == row["packed"]
     assert hex(guards) == row["guards"]
     assert hex(repeated) == row["repeated"]
     assert hex((free | guards) - repeated & guards) == row["kept"]
-    packed = PackedQuotas(*quotas_of([EncodedClass.of(row["free"], bits)]))
+    packed = PackedQuotas(*decode_class_quotas([EncodedQuotas.of(row["free"], bits)]))
     for asked, passes in ((row["fitting"], True), (row["fitting"] + 1, False)):
         assert packed.passing(ClassRequest(asked, row["amount"])).tolist() == [passes]
 

@@ -13,9 +13,9 @@ import pytest
 
 from placer_cli.app import main
 from placer_cli.draw.texts import fold_names
-from placer_cli.report.charts import Bar, CurvePoint, bars, curve
+from placer_cli.report.charts import Bar, CurvePoint, bar_chart, price_over_demand_chart
 from placer_cli.report.html import Html, html_element
-from placer_cli.report.page import SortCell, page, section, sorted_table
+from placer_cli.report.page import SortCell, page, section, sortable_table
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 PLAN = """\
@@ -243,7 +243,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_work(
 def test_a_curve_marks_where_nodes_are_bought_and_where_nothing_does() -> None:
     points = [CurvePoint(1.0, 0.0, 0), CurvePoint(2.0, 50.0, 3), CurvePoint(3.0, None, 0)]
 
-    drawn = curve(points, "EUR", 2.0)
+    drawn = price_over_demand_chart(points, "EUR", 2.0)
 
     assert "at 2x, nodes have to be bought" in drawn
     assert drawn.count('class="price-dot"') == 2
@@ -251,10 +251,10 @@ def test_a_curve_marks_where_nodes_are_bought_and_where_nothing_does() -> None:
 
 
 def test_bars_are_as_long_as_their_amounts() -> None:
-    drawn = bars([Bar("a", 5, "5"), Bar("b", 10, "10"), Bar("none", 0, "0")])
+    drawn = bar_chart([Bar("a", 5, "5"), Bar("b", 10, "10"), Bar("none", 0, "0")])
 
     assert re.findall(r"width:([0-9.]+)%", drawn) == ["50.0", "100.0", "0.0"]
-    assert "width:25.0%" in bars([Bar("a", 25, "25 %")], 100.0)
+    assert "width:25.0%" in bar_chart([Bar("a", 25, "25 %")], 100.0)
 
 
 # A real browser.
@@ -368,7 +368,7 @@ def test_a_click_on_a_head_sorts_numbers_as_numbers(chromium: str, tmp_path: Pat
         ["c", SortCell("10 EUR", 10)],
         ["a", SortCell("1,000 EUR", 1000)],
     ]
-    text = page("t", ["lead"], [section("s", sorted_table(("name", "#price"), rows))], "foot")
+    text = page("t", ["lead"], [section("s", sortable_table(("name", "#price"), rows))], "foot")
     report = tmp_path / "sorted.html"
 
     def order(*heads: int) -> list[str]:

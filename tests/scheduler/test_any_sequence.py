@@ -44,7 +44,7 @@ STEPS = (
     "placer.scheduling.decide.breaches",
     "placer.scheduling.deployment.breaches",
     "placer.scheduling.cluster_state.account_of",
-    "placer.scheduling.cluster_state.running_pods_in_pools",
+    "placer.scheduling.cluster_state.running_pods_with_current_pools",
 )
 
 

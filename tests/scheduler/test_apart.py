@@ -4,7 +4,7 @@ import pytest
 
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Change, lone_gang
-from placer.scheduling.errors import BadWordsError
+from placer.scheduling.errors import ContradictionError
 from placer_models.cluster import Node
 from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, Strength
 from scheduler.cluster import BOX, DEADLINE_S, EXACT, machine, pod, running
@@ -67,7 +67,9 @@ def test_a_pod_without_cpus_of_its_own_keeps_apart_from_nobody() -> None:
     """
     shared = pod("web", 1, QosClass.LS, exclusive=PCPU)
 
-    with pytest.raises(BadWordsError, match=r"exclusive is 'PCPULevel': the qos of this pod is LS"):
+    with pytest.raises(
+        ContradictionError, match=r"exclusive is 'PCPULevel': the qos of this pod is LS"
+    ):
         Scheduler([Node("n", BOX)]).place(Batch((lone_gang(shared),)), DEADLINE_S)
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
-from placer_models.annotations.resource_status import status_of
+from placer_models.annotations.resource_status import resource_status_of_placement
 from placer_models.cluster import Node
 from placer_models.pod import Pod
 from placer_models.policy import AlignmentPolicy, QosClass
@@ -86,7 +86,7 @@ def test_what_is_written_for_the_node_agent_follows_the_place() -> None:
     web, free = scheduler.placement_of(WEB), scheduler.placement_of(("default", "free"))
     nodes = {"n": SINGLE, "plain": Node("plain", BOX)}
 
-    status = status_of(web, bound.spec, nodes[web.node])
+    status = resource_status_of_placement(web, bound.spec, nodes[web.node])
     assert [share.node for share in status.numa] == [pool.node for pool in status.shared_pools]
     assert len(status.numa) == 1
-    assert status_of(free, floating.spec, nodes["plain"]).numa == ()
+    assert resource_status_of_placement(free, floating.spec, nodes["plain"]).numa == ()

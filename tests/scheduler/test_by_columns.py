@@ -12,9 +12,9 @@ from placer.greedy.free_nodes import FreeColumns
 from placer.scheduler import Scheduler
 from placer.scheduling.cluster_state import cluster_state_of
 from placer.scheduling.decision import Batch, Decision, lone_gang
-from placer.search.by_columns.places import PlacesByColumns
+from placer.search.by_columns.places import SimplePlacer
 from placer.search.by_columns.simple_asks import simple_ask
-from placer.search.by_columns.simple_columns import SimpleColumns
+from placer.search.by_columns.simple_columns import SimpleNodeColumns
 from placer.search.by_columns.simple_nodes import simple_nodes
 from placer.search.options import Engine, SolveOptions
 from placer.state.batch import build_problem
@@ -75,7 +75,7 @@ def lived(
 
 
 def by_the_greedy_path(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(PlacesByColumns, "find", lambda *_: None)
+    patch.setattr(SimplePlacer, "find", lambda *_: None)
 
 
 def lived_by_columns(
@@ -83,14 +83,14 @@ def lived_by_columns(
 ) -> tuple[list[tuple[object, ...]], list[bool]]:
     """Return what `lived` does, and of each pod that was asked about whether numbers told."""
     by_columns: list[bool] = []
-    find = PlacesByColumns.find
+    find = SimplePlacer.find
 
     def finding(*args: Any) -> object:
         found = find(*args)
         by_columns.append(found is not None)
         return found
 
-    patch.setattr(PlacesByColumns, "find", finding)
+    patch.setattr(SimplePlacer, "find", finding)
     return lived(*how), by_columns
 
 
@@ -157,7 +157,7 @@ def test_a_scorer_sees_the_same_numbers_of_any_node_as_in_the_greedy_path() -> N
         asked = replace(there, gangs=wanted.gangs, strategy=NodeStrategy.EXPECTED)
         problem = build_problem(asked, state.accounts, each_core=True, absolute=True, scored=True)
         theirs = FreeColumns(problem.nodes, problem.dimensions[MEMORY].unit).free
-        columns = SimpleColumns(state.nodes, state.accounts)
+        columns = SimpleNodeColumns(state.nodes, state.accounts)
 
         assert columns.are_numbered == columns.simple.any()
         if columns.are_numbered:

@@ -6,7 +6,7 @@ import pytest
 
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
-from placer.scheduling.errors import BadWordsError
+from placer.scheduling.errors import ContradictionError
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.defaults import NO_DEFAULTS, Defaults
@@ -103,7 +103,9 @@ def test_nodes_of_an_instance_bring_theirs() -> None:
     assert Scheduler([spread], defaults=NO_DEFAULTS).snapshot().instance.common_defaults == (
         NO_DEFAULTS
     )
-    with pytest.raises(BadWordsError, match="the nodes have different defaults; give the Sched"):
+    with pytest.raises(
+        ContradictionError, match="the nodes have different defaults; give the Sched"
+    ):
         Scheduler([spread, Node("b", BOX)])
 
 

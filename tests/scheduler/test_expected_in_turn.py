@@ -18,7 +18,7 @@ from placer.scheduling import expecting
 from placer.scheduling.decision import Batch, lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Node
-from placer_models.demand import ExpectedDemand, ExpectedShape, demand_of
+from placer_models.demand import ExpectedDemand, ExpectedShape, expected_demand_from_counts
 from placer_models.device import GPU
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, Placed
@@ -35,7 +35,7 @@ DEADLINE_S = 600.0
 def _learns_often() -> Iterator[None]:
     """Let what was learned be counted again every third pod, and only the last 20 count."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expecting, "until_next_count", lambda arrivals: 3)
+        patch.setattr(expecting, "arrivals_until_next_count", lambda arrivals: 3)
         patch.setattr(expecting, "MOST_ARRIVED", 20)
         yield
 
@@ -110,7 +110,7 @@ def lives_alike(seed: int, *, simple: bool) -> None:
     """Let pods come and go in batches and one by one, and compare all that is known each time."""
     rng = Random(seed)
     nodes = nodes_of(rng, simple=simple)
-    given = demand_of({ExpectedShape(1000, 1): 3, ExpectedShape(4000, 2): 1})
+    given = expected_demand_from_counts({ExpectedShape(1000, 1): 3, ExpectedShape(4000, 2): 1})
     demand = given if rng.random() < 0.2 else None
     together, alone = Life(nodes, demand), Life(nodes, demand)
     waiting: dict[NamespacedName, Pod] = {}
@@ -190,7 +190,7 @@ def test_prices_are_renewed_within_a_batch() -> None:
     them is worth more. The decision names the prices that held for its last pod, and by these
     anyone measures its tier.
     """
-    demand = demand_of({ExpectedShape(1000, 4): 1, ExpectedShape(1000, 1): 1})
+    demand = expected_demand_from_counts({ExpectedShape(1000, 4): 1, ExpectedShape(1000, 1): 1})
     nodes = [Node("a", machine(8, 4)), Node("b", machine(8, 4))]
     scheduler = Scheduler(nodes, demand=demand)
     first, before = scheduler.demand, scheduler.snapshot().instance

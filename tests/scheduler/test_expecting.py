@@ -13,11 +13,11 @@ from placer.scheduling.decision import Batch, lone_gang
 from placer.scheduling.expectation import NOTHING_EXPECTED
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Instance, Machine, Node
-from placer_models.demand import ExpectedDemand, ExpectedShape, demand_of
+from placer_models.demand import ExpectedDemand, ExpectedShape, expected_demand_from_counts
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
-from placer_models.expected import alike_counted_together, open_on, prices_of
-from placer_models.forecast import demand_in, forecast_of, learned_demand, shape_of
+from placer_models.expected import alike_counted_together, shape_prices, shapes_admitted_by
+from placer_models.forecast import demand_in, expected_shape_of, forecast_of, learned_demand
 from placer_models.goals import EXPECTED, USABLE
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import PartlyPlaced, Placed
@@ -35,7 +35,7 @@ def machine(cpus: int, gpus: int) -> Machine:
     return Machine(f"c{cpus}-g{gpus}", "", topology, devices)
 
 
-COUNTED_LATER = expecting.until_next_count
+COUNTED_LATER = expecting.arrivals_until_next_count
 
 FEW_CPUS, MANY_CPUS = Node("a", machine(8, 4)), Node("b", machine(32, 4))
 
@@ -64,14 +64,14 @@ def counts(scheduler: Scheduler) -> dict[tuple[int, int, int], int]:
 @pytest.fixture(autouse=True)
 def _counts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is learned be counted again with each pod that arrives, not only 64 later."""
-    monkeypatch.setattr(expecting, "until_next_count", lambda arrivals: 1)
+    monkeypatch.setattr(expecting, "arrivals_until_next_count", lambda arrivals: 1)
 
 
 def test_the_fast_path_keeps_room_for_expected_pods_where_there_are_gpus() -> None:
     """
     A pod with 6 CPUs leaves three GPUs of node a without CPUs for pods with 2 each.
     """
-    demand = demand_of({ExpectedShape(2000, 1): 1})
+    demand = expected_demand_from_counts({ExpectedShape(2000, 1): 1})
     scheduler = Scheduler([FEW_CPUS, MANY_CPUS], demand=demand)
 
     decision = scheduler.place(batch(pod("greedy-for-cpus", 6)), DEADLINE_S, options=GREEDY)
@@ -143,7 +143,7 @@ def test_pods_in_batches_teach_what_pods_one_by_one_do(
     """
     What is learned is counted after as many arrivals, however many arrive at a time.
     """
-    monkeypatch.setattr(expecting, "until_next_count", COUNTED_LATER)
+    monkeypatch.setattr(expecting, "arrivals_until_next_count", COUNTED_LATER)
 
     def learned_after(arrivals: int, at_a_time: int) -> ExpectedDemand:
         state = cluster_state_of([FEW_CPUS], (), 0)
@@ -204,7 +204,7 @@ def test_a_given_demand_stays() -> None:
     """
     Only its prices follow the cluster.
     """
-    demand = demand_of({ExpectedShape(2000, 1): 3, ExpectedShape(500, 1, 500): 2})
+    demand = expected_demand_from_counts({ExpectedShape(2000, 1): 3, ExpectedShape(500, 1, 500): 2})
     scheduler = Scheduler([FEW_CPUS, MANY_CPUS], demand=demand)
     for i in range(5):
         scheduler.place(batch(pod(f"p{i}", 4)), DEADLINE_S, options=GREEDY)
@@ -219,7 +219,7 @@ def test_prices_are_renewed_when_a_fifth_of_the_idle_gpus_is_gone() -> None:
     """
     Or has come back; in between they stay as they were.
     """
-    demand = demand_of({ExpectedShape(6000, 1): 1, ExpectedShape(1000, 4): 1})
+    demand = expected_demand_from_counts({ExpectedShape(6000, 1): 1, ExpectedShape(1000, 4): 1})
     scheduler = Scheduler([FEW_CPUS, MANY_CPUS], demand=demand)
     first = scheduler.demand.prices
     assert first == prices(scheduler, demand)
@@ -235,10 +235,10 @@ def prices(scheduler: Scheduler, demand: ExpectedDemand) -> tuple[int, ...]:
     """Return what the reference says of the nodes as they are."""
     nodes = scheduler.snapshot().instance.nodes
     lefts = [node_left(scheduler.account_of(node.name)) for node in nodes]
-    return prices_of(
+    return shape_prices(
         demand,
         alike_counted_together(
-            (open_on(demand, n), left) for n, left in zip(nodes, lefts, strict=True)
+            (shapes_admitted_by(demand, n), left) for n, left in zip(nodes, lefts, strict=True)
         ),
     )
 
@@ -323,8 +323,11 @@ def test_the_fast_path_keeps_memory_beside_gpus() -> None:
     A pod with 40 of 64 bytes leaves one GPU of node a without memory for expected pods with 24.
     On node b, which has one GPU left, its memory is not missed.
     """
-    demand = demand_of({ExpectedShape(1000, 1, memory_bytes=24): 1})
-    for known, node in ((demand, "b"), (demand_of({ExpectedShape(1000, 1): 1}), "a")):
+    demand = expected_demand_from_counts({ExpectedShape(1000, 1, memory_bytes=24): 1})
+    for known, node in (
+        (demand, "b"),
+        (expected_demand_from_counts({ExpectedShape(1000, 1): 1}), "a"),
+    ):
         nodes = [Node("a", machine(8, 2)), Node("b", machine(8, 1))]
         scheduler = Scheduler(nodes, demand=known)
         wants = Container("main", Resources(1000, 40))
@@ -339,7 +342,10 @@ def test_shapes_say_what_pods_have_of_gpus() -> None:
     """
     A share counts by its larger percentage; who has no GPU takes CPU alone.
     """
-    found = [shape_of(p.spec) for p in (pod("a", 2, 3), pod("b", 1, percent=19), pod("c", gpus=0))]
+    found = [
+        expected_shape_of(p.spec)
+        for p in (pod("a", 2, 3), pod("b", 1, percent=19), pod("c", gpus=0))
+    ]
 
     assert [shape and shape.without_memory for shape in found] == [
         ExpectedShape(2000, 3),
@@ -354,7 +360,7 @@ def test_shapes_say_what_pods_have_of_gpus() -> None:
             Container("main", Resources(0, 0, devices=(DeviceRequest(GPU, 1, by_memory),))),
         ),
     )
-    assert shape_of(spec) == ExpectedShape(0, 1, 450)
+    assert expected_shape_of(spec) == ExpectedShape(0, 1, 450)
 
 
 @pytest.mark.parametrize(

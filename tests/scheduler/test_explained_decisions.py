@@ -3,7 +3,7 @@
 import pytest
 
 from placer.scheduler import Scheduler
-from placer.scheduling.errors import BadWordsError, StaleDecisionError
+from placer.scheduling.errors import ContradictionError, StaleDecisionError
 from placer_models.cluster import Node
 from scheduler.cluster import BOX, DEADLINE_S, QUICK, batch, pod
 
@@ -38,5 +38,5 @@ def test_a_pod_that_does_not_wait_is_refused() -> None:
     scheduler = Scheduler([Node("n0", BOX)])
     decision = scheduler.place(batch(pod("a", 1, gpus=5)), DEADLINE_S, options=QUICK)
 
-    with pytest.raises(BadWordsError, match="no pod or gang 'default/x' waits"):
+    with pytest.raises(ContradictionError, match="no pod or gang 'default/x' waits"):
         scheduler.explain(decision, ("default", "x"), 0.0)

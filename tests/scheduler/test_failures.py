@@ -58,14 +58,14 @@ def realise_nothing(*_: object, **__: object) -> Unrealisable:
 
 STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
     "the solver": ("placer.scheduling.decide.solve", fail, UnforeseenError),
-    "the baseline": ("placer.scheduling.cluster_state.Baseline", fail, UnforeseenError),
+    "the baseline": ("placer.scheduling.cluster_state.StartingAccounts", fail, UnforeseenError),
     "the problem": ("placer.search.solver.build_problem", fail, UnforeseenError),
     "the greedy path": ("placer.search.scored.place_greedily", fail, UnforeseenError),
     "realising": ("placer.search.judged.realise", fail, UnforeseenError),
     "no ids for the counts": ("placer.search.judged.realise", realise_nothing, SolverError),
     "the judge of the search": ("placer.search.judged.broken_in", fail, UnforeseenError),
     "a breach in the search": ("placer.search.judged.broken_in", find_a_breach, SolverError),
-    "measuring": ("placer.search.judged.worth_of", fail, UnforeseenError),
+    "measuring": ("placer.search.judged.measure_worth", fail, UnforeseenError),
     "the exact search": ("placer.search.joint_search.search_exactly", fail, UnforeseenError),
     "the reasons": ("placer.search.solver.why_unplaced", fail, UnforeseenError),
     "the judge of the decision": ("placer.scheduling.decide.breaches", fail, UnforeseenError),
@@ -77,11 +77,11 @@ STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
     ),
     "counting a node": ("placer.scheduling.cluster_state.account_of", fail, UnforeseenError),
     "filling pools": (
-        "placer.scheduling.cluster_state.running_pods_in_pools",
+        "placer.scheduling.cluster_state.running_pods_with_current_pools",
         fail,
         UnforeseenError,
     ),
-    "listing followers": ("placer.scheduler.followers", fail, UnforeseenError),
+    "listing followers": ("placer.scheduler.changed_places", fail, UnforeseenError),
 }
 
 

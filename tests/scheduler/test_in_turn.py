@@ -17,7 +17,7 @@ from placer_models.cluster import Instance, Node
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, PodPlacement
 from placer_models.pod import Gang, Pod, pods_of
-from placer_models.reach import node_local_pod
+from placer_models.reach import without_asks_beyond_node
 from scheduler.cluster import batch, machine, pod
 
 WORLDS = 15
@@ -83,7 +83,7 @@ def test_that_is_so_whatever_words_pods_and_nodes_have(batch: int) -> None:
     for seed in range(1000 * batch, 1000 * batch + WORLDS):
         rng = Random(seed)
         world = mixed_instance(seed)
-        pods = list(map(node_local_pod, pods_of(world.gangs)))
+        pods = list(map(without_asks_beyond_node, pods_of(world.gangs)))
         rng.shuffle(pods)
         together, alone = both(world, pods, options_for(rng, pods))
         assert together == alone, seed

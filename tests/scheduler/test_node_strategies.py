@@ -6,7 +6,7 @@ import pytest
 
 from placer.judge.breaches import Breach, broken_in
 from placer.judge.measure import measure
-from placer.judge.scene import Scene
+from placer.judge.scene import InstanceWithPlacement
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
 from placer.search.options import SolveOptions
@@ -83,7 +83,7 @@ def test_the_judge_looks_at_a_decision_once(
     scheduler = Scheduler([Node(f"n{i}", BOX) for i in range(4)])
     looks = []
 
-    def counted(scene: Scene) -> tuple[Breach, ...]:
+    def counted(scene: InstanceWithPlacement) -> tuple[Breach, ...]:
         looks.append(scene)
         return broken_in(scene)
 

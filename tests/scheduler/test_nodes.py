@@ -10,7 +10,7 @@ from placer.greedy.scorers.best_fit import BestFitScoring
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Change
 from placer.scheduling.errors import (
-    BadWordsError,
+    ContradictionError,
     NodeExistsError,
     NodeInUseError,
     PodAlreadyRunningError,
@@ -277,5 +277,5 @@ def test_a_scheduler_begins_with_words_that_agree() -> None:
         Scheduler([NODE], [place, place])
     with pytest.raises(UnknownNodeError):
         Scheduler([], [place])
-    with pytest.raises(BadWordsError, match="running pod 'b' has the place of 'a'"):
+    with pytest.raises(ContradictionError, match="running pod 'b' has the place of 'a'"):
         Scheduler([NODE], [replace(place, pod=pod("b", 2))])

@@ -9,7 +9,7 @@ import pytest
 from placer.judge.breaches import breaches
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
-from placer.scheduling.errors import BadWordsError, PodAlreadyRunningError, SchedulerError
+from placer.scheduling.errors import ContradictionError, PodAlreadyRunningError, SchedulerError
 from placer.search.options import SolveOptions
 from placer_models.cluster import Node
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
@@ -291,7 +291,7 @@ def test_a_batch_that_contradicts_itself_is_refused(
     scheduler = two_nodes()
     before = scheduler.snapshot()
 
-    with pytest.raises(BadWordsError, match=message):
+    with pytest.raises(ContradictionError, match=message):
         scheduler.place(bad, DEADLINE_S, dry_run=dry_run, options=QUICK)
 
     assert scheduler.snapshot() == before

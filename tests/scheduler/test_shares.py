@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from placer.scheduler import Scheduler
-from placer.scheduling.errors import BadWordsError
+from placer.scheduling.errors import ContradictionError
 from placer_models.cluster import Node
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare
@@ -70,5 +70,7 @@ def test_a_share_below_nothing_is_refused() -> None:
     """
     scheduler = Scheduler((NODE,))
 
-    with pytest.raises(BadWordsError, match="asks for -1 percent of each device of type 'gpu'"):
+    with pytest.raises(
+        ContradictionError, match="asks for -1 percent of each device of type 'gpu'"
+    ):
         scheduler.place(batch(sharing("a", DeviceShare(-1, 1))), DEADLINE_S)

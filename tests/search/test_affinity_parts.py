@@ -27,10 +27,10 @@ from placer.scheduling.refusal import Refusal
 from placer.search.budget import Budget
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.options import Engine, SolveOptions
-from placer.search.outside_witnesses import nodes_of_first_pods, outside_pods_that_match
+from placer.search.outside_witnesses import nodes_hosting_lonely_pods, outside_pods_that_match
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import RunningPod
-from placer_models.network import Grouping, LevelRule
+from placer_models.network import GatherOrSpread, LevelRule
 from placer_models.pod import Pod
 from placer_models.policy import Strength
 from search.by_parts import answer
@@ -45,9 +45,9 @@ def test_a_part_knows_what_is_beyond_it() -> None:
     other = RunningPod(DB, on("db", "m"))
     gangs = [lone_gang(SECOND)]
 
-    assert nodes_of_first_pods([first], [first]) == {"n"}
-    assert nodes_of_first_pods([first], [first, RunningPod(DB, on("db", "n"))]) == set()
-    assert nodes_of_first_pods([other], [first, other]) == set()
+    assert nodes_hosting_lonely_pods([first], [first]) == {"n"}
+    assert nodes_hosting_lonely_pods([first], [first, RunningPod(DB, on("db", "n"))]) == set()
+    assert nodes_hosting_lonely_pods([other], [first, other]) == set()
     assert [w.pod.key for w in outside_pods_that_match([other], {"n"}, gangs, nodes)] == [DB.key]
     assert outside_pods_that_match([other], {"m"}, gangs, nodes) == []
     assert outside_pods_that_match([other], {"n"}, [lone_gang(WEB)], nodes) == []
@@ -58,7 +58,7 @@ def test_a_pod_that_stays_in_a_part_keeps_its_company() -> None:
     A member of a gang that spreads beyond the part runs there as others do; whom it needs
     would rather be on the other node, and no wish is worth that.
     """
-    spread = LevelRule("rack", Grouping.SPREAD, count=1)
+    spread = LevelRule("rack", GatherOrSpread.SPREAD, count=1)
     racks = [replace(node(name), domains=(("rack", name),)) for name in ("n", "m", "far")]
     needy = app("needy", "web", WITH_DB)
     longing = app("db", "db", replace(AffinityTerm((("app", "old"),)), strength=Strength.PREFERRED))

@@ -5,13 +5,13 @@ import pytest
 from brute_force import best_vector
 from judge.hand import pod, world
 from placer.search.budget import Budget
-from placer.search.exact import tier_limits_of
+from placer.search.exact import trivial_tier_bounds
 from placer.search.first_tier_bounds import bound_first_tiers
 from placer.search.options import SolveOptions
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat import relaxed
-from placer_models.cpsat.classes import families_of
+from placer_models.cpsat.classes import pod_families
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.topology import Cpu, NumaNode, Topology
 from worlds import tiny_instance
@@ -20,7 +20,7 @@ from worlds import tiny_instance
 def bounds(instance: Instance, values: list[int]) -> list[int | None]:
     problem = build_problem(instance)
     budget = Budget(SolveOptions(workers=1, time_limit_s=60))
-    return bound_first_tiers(problem, values, tier_limits_of(problem), budget)
+    return bound_first_tiers(problem, values, trivial_tier_bounds(problem), budget)
 
 
 @pytest.mark.check
@@ -60,8 +60,8 @@ def test_pods_of_a_group_are_counted_with_their_gangs() -> None:
     alone = build_problem(world(pod("a"), pod("b")))
     grouped = build_problem(world(pod("a"), pod("b"), groups=[["a", "b"]]))
 
-    assert [(one.gang, one.pods) for one in families_of(alone)] == [(None, (0, 1))]
-    assert [(one.gang, one.pods) for one in families_of(grouped)] == [(0, (0,)), (1, (1,))]
+    assert [(one.gang, one.pods) for one in pod_families(alone)] == [(None, (0, 1))]
+    assert [(one.gang, one.pods) for one in pod_families(grouped)] == [(0, (0,)), (1, (1,))]
 
 
 def test_a_relaxed_model_that_would_be_too_large_claims_nothing(
@@ -74,7 +74,7 @@ def test_a_relaxed_model_that_would_be_too_large_claims_nothing(
     instance = tiny_instance(3)
     levels = len({gang.priority for gang in instance.gangs})
 
-    assert bounds(instance, [0] * levels) == tier_limits_of(build_problem(instance))[:levels]
+    assert bounds(instance, [0] * levels) == trivial_tier_bounds(build_problem(instance))[:levels]
 
 
 def test_memory_beyond_64_bits_is_rounded_and_bounds_still_hold() -> None:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.search.binding import fewest_that_bind
+from placer.search.binding import minimal_set_giving_bound
 from placer.search.bound_notes import BoundOrigins
 from placer.search.budget import Budget
-from placer.search.first_tier_bounds import bound_first_tiers, relaxed_binding
+from placer.search.first_tier_bounds import bound_first_tiers, resources_setting_bound
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer.search.sums_bound import bound_by_sums
@@ -195,7 +195,7 @@ def test_the_relaxed_model_names_the_class_of_nodes_whose_resource_is_short() ->
     (bound,) = bound_first_tiers(problem, [0], [40], budget)
 
     assert bound == 20  # one on each small node, four on each large one
-    assert set(relaxed_binding(problem, [0], 0, bound, budget)) == {
+    assert set(resources_setting_bound(problem, [0], 0, bound, budget)) == {
         Bottleneck("memory", ("n0", "n1")),
         Bottleneck("cpu", ("l0", "l1")),
     }
@@ -209,7 +209,7 @@ def test_nodes_without_a_resource_are_not_what_binds() -> None:
     gangs = tuple(asking(f"p{i}", asked) for i in range(5))
     problem = build_problem(Instance((Node("g", gpu_machine(3)), *nodes(1)), gangs))
 
-    assert relaxed_binding(problem, [0], 0, 6, Budget(WORK)) == (Bottleneck("gpu", ("g",)),)
+    assert resources_setting_bound(problem, [0], 0, 6, Budget(WORK)) == (Bottleneck("gpu", ("g",)),)
 
 
 def test_nothing_is_said_to_bind_when_the_time_is_over() -> None:
@@ -218,9 +218,9 @@ def test_nothing_is_said_to_bind_when_the_time_is_over() -> None:
     """
     problem = build_problem(Instance(small_and_large(), pods(20, 2, 5)))
 
-    assert relaxed_binding(problem, [0], 0, 20, Budget(replace(WORK, work_limit=0))) == ()
+    assert resources_setting_bound(problem, [0], 0, 20, Budget(replace(WORK, work_limit=0))) == ()
     everything = ["cpu", "memory"]
-    assert fewest_that_bind(everything, [["cpu"], ["memory"]], lambda _: None) == []
+    assert minimal_set_giving_bound(everything, [["cpu"], ["memory"]], lambda _: None) == []
 
 
 @given(st.frozensets(st.integers(0, 9)), st.permutations(range(10)), st.data())
@@ -235,7 +235,7 @@ def test_nothing_that_binds_can_be_left_out(
     def same(counted: Collection[int]) -> bool:
         return needed.issubset(counted) or other.issubset(counted)
 
-    kept = set(fewest_that_bind(range(10), [[one] for one in order], same))
+    kept = set(minimal_set_giving_bound(range(10), [[one] for one in order], same))
 
     assert same(kept)
     assert not any(same(kept - {one}) for one in kept)

@@ -7,7 +7,7 @@ from ortools.sat.python.cp_model import CpModel, CpSolver
 
 from placer.search import cp
 from placer.search.budget import Budget
-from placer.search.cp import SolverError, combined_results, optimise
+from placer.search.cp import SolverError, combined_results, optimise_expression
 from placer.search.model_answer import ModelAnswer
 from placer.search.options import SolveOptions
 from placer_models.goals import Sense
@@ -29,7 +29,7 @@ def test_a_search_that_had_no_time_claims_no_bound() -> None:
     """
     model = CpModel()
     x = model.new_int_var(0, 9, "x")
-    solved = optimise(model, x, Sense.MAXIMISE, budget(), share=0)
+    solved = optimise_expression(model, x, Sense.MAXIMISE, budget(), share=0)
 
     assert (solved.solution, solved.bounds, solved.infeasible) == (None, (None,), False)
 
@@ -41,7 +41,7 @@ def test_value_and_bound_meet_at_the_optimum(sense: Sense, best: int) -> None:
     """
     model = CpModel()
     x = model.new_int_var(2, 7, "x")
-    solved = optimise(model, x, sense, budget(), share=10)
+    solved = optimise_expression(model, x, sense, budget(), share=10)
 
     assert solved.solution is not None
     assert (solved.solution.value(x + 1), solved.bounds) == (best + 1, (best,))
@@ -53,9 +53,9 @@ def test_a_second_goal_replaces_the_first() -> None:
     """
     model = CpModel()
     x = model.new_int_var(0, 3, "x")
-    optimise(model, x, Sense.MAXIMISE, budget(), share=10)
+    optimise_expression(model, x, Sense.MAXIMISE, budget(), share=10)
 
-    assert optimise(model, x, Sense.MINIMISE, budget(), share=10).bounds == (0,)
+    assert optimise_expression(model, x, Sense.MINIMISE, budget(), share=10).bounds == (0,)
 
 
 def test_no_solution_is_told_apart_from_no_time() -> None:
@@ -65,7 +65,7 @@ def test_no_solution_is_told_apart_from_no_time() -> None:
     model = CpModel()
     x = model.new_int_var(0, 3, "x")
     model.add(x >= 4)
-    solved = optimise(model, x, Sense.MAXIMISE, budget(), share=10)
+    solved = optimise_expression(model, x, Sense.MAXIMISE, budget(), share=10)
 
     assert (solved.infeasible, solved.solution) == (True, None)
 
@@ -80,7 +80,7 @@ def test_an_invalid_model_is_our_defect() -> None:
     model.add(4 * x + 4 * y >= 1)
 
     with pytest.raises(SolverError, match="invalid"):
-        optimise(model, x, Sense.MAXIMISE, budget(), share=10)
+        optimise_expression(model, x, Sense.MAXIMISE, budget(), share=10)
 
 
 @pytest.mark.parametrize(("variables", "looked_for"), [(1_000, True), (1_001, False)])
@@ -101,7 +101,7 @@ def test_symmetries_are_looked_for_where_the_time_allows(
     x = [model.new_bool_var("") for _ in range(variables)]
     monkeypatch.setattr(cp, "SYMMETRY_S", 1e-6)
     monkeypatch.setattr(CpSolver, "solve", noted)
-    optimise(model, x[0], Sense.MAXIMISE, budget(), share=1.0)
+    optimise_expression(model, x[0], Sense.MAXIMISE, budget(), share=1.0)
 
     assert [level != 0 for level in levels] == [looked_for]
 

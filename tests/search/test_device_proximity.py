@@ -7,7 +7,7 @@ import pytest
 from dressing import dressed
 from features.joint import joint_instance
 from placer.judge.measure import measure
-from placer.search.baseline import baseline_of
+from placer.search.baseline import starting_accounts_of
 from placer.search.device_proximity import with_nearer_devices
 from placer.search.judged import judged_placement
 from placer.search.options import Engine, SolveOptions
@@ -15,7 +15,7 @@ from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import Device, LinkMatrix
-from placer_models.links import board_of, counts_by_class, total_distance
+from placer_models.links import counts_by_class, device_classes_by_links, total_distance
 from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy
@@ -72,7 +72,7 @@ def moved(pod: Pod, minors: list[int], kind: Machine) -> tuple[int, ...]:
     assert isinstance(found, Placed)
     held = tuple(DeviceGrant(type_, minor) for minor in minors)
     place = holding(found.placement.pods[0], held, pod, instance.nodes[0])
-    baseline = baseline_of(instance)
+    baseline = starting_accounts_of(instance)
     problem = build_problem(instance, baseline.accounts)
     start = judged_placement(instance, baseline, Placement((place,)))
     after = with_nearer_devices(instance, baseline, problem, start)
@@ -116,7 +116,7 @@ def test_the_environment_names_the_devices_that_are_held() -> None:
     assert isinstance(found, Placed)
     far = (DeviceGrant("gpu", 0), DeviceGrant("gpu", 7))
     place = holding(found.placement.pods[0], far, pod, instance.nodes[0])
-    baseline = baseline_of(instance)
+    baseline = starting_accounts_of(instance)
     start = judged_placement(instance, baseline, Placement((place,)))
     problem = build_problem(instance, baseline.accounts)
     after = with_nearer_devices(instance, baseline, problem, start).placement.pods[0]
@@ -133,7 +133,7 @@ def far_apart(instance: Instance, placement: Placement) -> int:
         node = next(node for node in instance.nodes if node.name == place.node)
         for kind in {d.type for d in place.devices}:
             healthy = [d for d in node.machine.devices if d.type == kind and node.is_healthy(d)]
-            board = board_of(tuple(healthy), node.machine.gpu_links)
+            board = device_classes_by_links(tuple(healthy), node.machine.gpu_links)
             total += total_distance(board, counts_by_class(board, place.minors(kind)))
     return total
 
@@ -149,7 +149,7 @@ def test_no_tier_gets_worse_and_nothing_farther(batch: int) -> None:
         answer = solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1))
         if not isinstance(answer, Placed | PartlyPlaced):
             continue
-        baseline = baseline_of(instance)
+        baseline = starting_accounts_of(instance)
         problem = build_problem(instance, baseline.accounts)
         start = judged_placement(instance, baseline, answer.placement)
         after = with_nearer_devices(instance, baseline, problem, start)

@@ -8,7 +8,7 @@ from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.refusal import Refusal
 from placer.search.options import SolveOptions
-from placer.search.outside_witnesses import closed_copies, outside_pods_that_match
+from placer.search.outside_witnesses import closed_copies_of_outside_nodes, outside_pods_that_match
 from placer_models.cluster import RunningPod
 from placer_models.pod import Pod
 
@@ -29,7 +29,7 @@ def test_a_part_knows_who_is_in_its_domains() -> None:
     assert witnesses(dbs, NEAR) == ["db"]
     assert witnesses([*dbs, far], PLAIN) == ["far"]
     assert witnesses([*dbs, *webs], A) == ["x", "y"]
-    names = {node.name for node in closed_copies(ZONES, (), {"n"}, [lone_gang(A)])}
+    names = {node.name for node in closed_copies_of_outside_nodes(ZONES, (), {"n"}, [lone_gang(A)])}
     assert names == {"o"}
 
 

@@ -13,13 +13,13 @@ from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.search import joint_search
 from placer.search.budget import Budget
-from placer.search.exchanges.device_columns import device_columns
+from placer.search.exchanges.device_columns import device_sum_columns
 from placer.search.exchanges.domain_rules import DomainRules
-from placer.search.exchanges.lots import lots_of, staying_shapes
+from placer.search.exchanges.lots import exchange_lots_of, unexchanged_shapes
 from placer.search.exchanges.mending import ExchangeRepair
 from placer.search.exchanges.on_nodes import NodePlacer
 from placer.search.exchanges.placed import place_most
-from placer.search.exchanges.room_columns import columns_of
+from placer.search.exchanges.room_columns import capacity_left_columns
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -87,9 +87,9 @@ def test_pods_that_look_at_others_keep_all_rules(seeds: range) -> None:
     for seed in seeds:
         world = related_world(seed)
         problem = build_problem(world)
-        staying = staying_shapes(problem)
+        staying = unexchanged_shapes(problem)
         rules = DomainRules(problem, {})
-        free = {pod for lot in lots_of(problem, {}) for pod in lot.pods}
+        free = {pod for lot in exchange_lots_of(problem, {}) for pod in lot.pods}
         greedy = place_greedily(problem)
         kept = {pod: choice for pod, choice in greedy.items() if pod not in free}
         for start in (greedy, kept):
@@ -190,7 +190,7 @@ def test_what_fits_a_node_fits_its_columns(seed: int) -> None:
     problem = build_problem(world)
     choices = place_greedily(problem)
     asked = sorted(set(problem.pods))
-    columns = list(device_columns(problem, problem.nodes, asked))
+    columns = list(device_sum_columns(problem, problem.nodes, asked))
 
     assert len(columns) >= 6
     for column in columns:
@@ -201,7 +201,7 @@ def test_what_fits_a_node_fits_its_columns(seed: int) -> None:
     # What is left once some are there is still room enough for the others.
     first = dict(list(choices.items())[: len(choices) // 2])
     layer = NodePlacer(problem, first, lambda: False)
-    for column in device_columns(problem, layer.nodes, asked):
+    for column in device_sum_columns(problem, layer.nodes, asked):
         for at in range(2):
             there = [
                 problem.pods[pod]
@@ -224,7 +224,7 @@ def test_two_large_shares_do_not_fit_one_gpu_by_the_columns() -> None:
     large = [problem.pods[i] for i in range(3)]
     said = [
         sum(column.sizes[shape] for shape in large) <= column.room[0]
-        for column in device_columns(problem, problem.nodes, set(problem.pods))
+        for column in device_sum_columns(problem, problem.nodes, set(problem.pods))
     ]
 
     assert said[:6] == [True, False, True] * 2
@@ -244,7 +244,7 @@ def test_nodes_are_mended() -> None:
     world = Instance((Node("a", gpu_machine(2)), Node("b", gpu_machine(2))), gangs)
     problem = build_problem(world)
     layer = NodePlacer(problem, {}, lambda: False)
-    columns = columns_of(problem, layer.nodes, range(9))
+    columns = capacity_left_columns(problem, layer.nodes, range(9))
     assert columns is not None
     mender = ExchangeRepair(
         columns, layer, problem.pods.__getitem__, np.random.default_rng(1), lambda _: False
@@ -267,7 +267,7 @@ def test_once_the_time_is_over_no_node_is_mended() -> None:
     gangs = tuple(asking(f"p{i}", Resources(1000)) for i in range(12))
     problem = build_problem(Instance((Node("a", gpu_machine(0)), Node("b", gpu_machine(0))), gangs))
     layer = NodePlacer(problem, {}, lambda: True)
-    columns = columns_of(problem, layer.nodes, range(12))
+    columns = capacity_left_columns(problem, layer.nodes, range(12))
     assert columns is not None
     asked: list[int] = []
 

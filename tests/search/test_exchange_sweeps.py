@@ -21,17 +21,17 @@ from placer.search.exchanges.move_rules import (
 )
 from placer.search.exchanges.swaps import (
     BinContents,
+    exchange_in_threads,
+    exchange_until_all_fit,
     fastest_sweeps,
-    settle_in_threads,
-    settle_items,
 )
-from placer.search.exchanges.sweeps import Bins, Slots, array_sweeps
+from placer.search.exchanges.sweeps import BinArrays, Slots, array_sweeps
 from placer.search.options import SolveOptions
 
 COMPILED = "placer.search.exchanges.compiled_sweeps"
 
 
-def some_bins(seed: int) -> Bins:
+def some_bins(seed: int) -> BinArrays:
     """Return nodes and at most one spare bin, with things that are barred here or there."""
     rng = np.random.default_rng(seed)
     count, width = int(rng.integers(3, 20)), int(rng.integers(2, 16))
@@ -42,7 +42,7 @@ def some_bins(seed: int) -> Bins:
     room[count - spare :] = np.inf
     gaps = [shapes] * (width - held)
     slots = np.array([[*range(i * held, (i + 1) * held), *gaps] for i in range(count)])
-    return Bins(
+    return BinArrays(
         sizes=sizes,
         room=room,
         weights=1.0 / np.where(np.isinf(room), 1.0, room),
@@ -148,7 +148,9 @@ def test_unequal_nodes_settle_in_few_sweeps() -> None:
     However many gaps there are: two nodes that hold what they should may always exchange nothing.
     """
     run = compiled_sweeps
-    settled = [settle_items(unequal(seed), 500, seed, lambda _: False, run) for seed in range(16)]
+    settled = [
+        exchange_until_all_fit(unequal(seed), 500, seed, lambda _: False, run) for seed in range(16)
+    ]
 
     assert sum(settled) >= 15
 
@@ -164,7 +166,7 @@ def test_draws_are_those_of_splitmix64() -> None:
     assert gumbel_of(np.array([0, 2**64 - 1], dtype=np.uint64)).tolist() == [GUMBEL[0], GUMBEL[-1]]
 
 
-def crowd_of(bins: Bins) -> BinContents:
+def crowd_of(bins: BinArrays) -> BinContents:
     room = np.where(np.isinf(bins.room), np.inf, bins.room * 1.2)
     nothing = np.zeros_like(bins.barred, dtype=np.bool_)
     return BinContents(
@@ -189,7 +191,7 @@ def test_the_first_stream_that_settles_counts() -> None:
         crowd = crowd_of(some_bins(seed))
         alone = [replace(crowd, slots=crowd.slots.copy()) for _ in streams]
         settled = [
-            settle_items(each, 24, stream, lambda _: False)
+            exchange_until_all_fit(each, 24, stream, lambda _: False)
             for each, stream in zip(alone, streams, strict=True)
         ]
         best = settled.index(True) if any(settled) else 0
@@ -199,7 +201,7 @@ def test_the_first_stream_that_settles_counts() -> None:
             budget = Budget(SolveOptions(workers=3, seed=1, work_limit=100))
             found = replace(crowd, slots=crowd.slots.copy())
 
-            assert settle_in_threads(found, 24, streams, budget, run) is any(settled)
+            assert exchange_in_threads(found, 24, streams, budget, run) is any(settled)
             assert (found.slots == alone[best].slots).all()
             spent.add(budget.spent_work)
 
@@ -214,7 +216,7 @@ def test_work_that_is_spent_ends_the_runs() -> None:
     crowd = crowd_of(some_bins(1))
     crowd.room = crowd.room * 0.1
 
-    assert not settle_in_threads(crowd, 10**9, [1, 2], budget, array_sweeps)
+    assert not exchange_in_threads(crowd, 10**9, [1, 2], budget, array_sweeps)
 
 
 def test_without_numba_sweeps_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,11 @@ from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.search import joint_search
 from placer.search.budget import Budget
-from placer.search.exchanges.lots import lots_of
+from placer.search.exchanges.lots import exchange_lots_of
 from placer.search.exchanges.move_rules import no_domain_count_rules
 from placer.search.exchanges.placed import place_most
-from placer.search.exchanges.swaps import BinContents, settle_items
-from placer.search.exchanges.wanted import left_out_choices
+from placer.search.exchanges.swaps import BinContents, exchange_until_all_fit
+from placer.search.exchanges.wanted import lot_exclusion_options
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -165,12 +165,12 @@ def test_members_above_a_minimum_are_left_out_before_it() -> None:
     """
     for seed in range(20):
         problem = build_problem(plain_world(seed))
-        lots = lots_of(problem, {})
+        lots = exchange_lots_of(problem, {})
         mine = [i for i, lot in enumerate(lots) if lot.level == 0]
         rng = np.random.default_rng(seed)
         sizes = rng.integers(1, 9, (len(mine), 2)).astype(float)
         room = np.array([10.0, 10.0])
-        offers = left_out_choices(lots, mine, sizes, room, rng)
+        offers = lot_exclusion_options(lots, mine, sizes, room, rng)
 
         assert [offer.points for offer in offers] == sorted(
             {offer.points for offer in offers}, reverse=True
@@ -203,7 +203,7 @@ def test_exchanges_lose_nobody_and_leave_who_is_out_for_his_like_alone() -> None
         rules=no_domain_count_rules(9),
     )
 
-    assert settle_items(crowd, 2_000, 3, lambda _: False)
+    assert exchange_until_all_fit(crowd, 2_000, 3, lambda _: False)
     assert sorted(crowd.slots[crowd.slots < 8].tolist()) == list(range(8))
     spare = set(crowd.slots[2].tolist()) - {8}
     assert len(spare) == 2

@@ -5,11 +5,11 @@ from random import Random
 import pytest
 
 from placer.judge.breaches import breaches
-from placer.judge.measure import better, measure
+from placer.judge.measure import is_better, measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node
-from placer_models.demand import ExpectedShape, demand_of
+from placer_models.demand import ExpectedShape, expected_demand_from_counts
 from placer_models.device import GPU, Device
 from placer_models.goals import EXPECTED
 from placer_models.node_strategy import NodeStrategy
@@ -19,7 +19,7 @@ from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 
 NODES, PODS = 3, 5
-DEMAND = demand_of(
+DEMAND = expected_demand_from_counts(
     {ExpectedShape(3000, 1): 5, ExpectedShape(1000, 1): 5, ExpectedShape(4000, 2): 2}
 )
 
@@ -61,11 +61,11 @@ def test_parts_improve_what_no_model_states() -> None:
 
         assert not breaches(instance, answer.placement)
         assert tuple((v.tier, v.value) for v in answer.tiers) == after
-        assert not better(before, after)
+        assert not is_better(before, after)
         assert all(value.proven for value in answer.tiers[:-1])
         last = answer.tiers[-1]
         assert (last.tier, last.bound, last.proven) == (EXPECTED, None, False)
-        improved += better(after, before)
+        improved += is_better(after, before)
     assert improved == 2
 
 

@@ -7,7 +7,11 @@ from random import Random
 import pytest
 
 from judge.hand import node, pod, put
-from placer.search.reasons.firsts import FirstPod, FirstPods, pods_without_company
+from placer.search.reasons.firsts import (
+    FirstAffinityPod,
+    FirstAffinityPods,
+    find_first_affinity_pods,
+)
 from placer.search.reasons.question import OtherPods
 from placer_models.affinity import EVERY_NAMESPACE, AffinityLevel, AffinityTerm
 from placer_models.cluster import Node, RunningPod
@@ -51,9 +55,9 @@ def test_twice_as_many_pods_take_twice_as_many_steps(looks: list[AffinityTerm]) 
         looks.clear()
         everyone = [own_kind(number) for number in range(count)]
 
-        found = list(pods_without_company(ZONES, everyone, OtherPods(everyone), lambda: False))
+        found = list(find_first_affinity_pods(ZONES, everyone, OtherPods(everyone), lambda: False))
         assert len(found) == count
-        firsts = FirstPods(found)
+        firsts = FirstAffinityPods(found)
         for one in everyone:
             spec, namespace = one.pod.spec, one.pod.namespace
             off = [each for each in ZONES if firsts.keep_off(spec, namespace, each)]
@@ -103,7 +107,7 @@ def drawn_pod(rng: Random, name: str) -> RunningPod:
 
 def plainly(
     nodes: Sequence[Node], arrived: Sequence[RunningPod], everyone: Sequence[RunningPod]
-) -> list[FirstPod]:
+) -> list[FirstAffinityPod]:
     """Return the firsts as the page says it: no other pod is meant."""
     found = []
     domains = {one.name: one.name for one in nodes}
@@ -117,7 +121,9 @@ def plainly(
                 and term.means(other.pod.spec.labels, owns_cpus=other.pod.spec.qos.owns_cpus)
             ]
             if term.required and not term.apart and not company:
-                found.append(FirstPod(runner.pod.namespace, term, domains[runner.placement.node]))
+                found.append(
+                    FirstAffinityPod(runner.pod.namespace, term, domains[runner.placement.node])
+                )
     return found
 
 
@@ -130,10 +136,10 @@ def test_firsts_are_those_that_no_other_pod_keeps_company(seed: int) -> None:
     everyone = [drawn_pod(rng, f"p{i}") for i in range(rng.choice((1, 2, 4, 8)))]
     arrived = [one for one in everyone if rng.random() < 0.7]
 
-    found = list(pods_without_company(ZONES, arrived, OtherPods(everyone), lambda: False))
+    found = list(find_first_affinity_pods(ZONES, arrived, OtherPods(everyone), lambda: False))
     assert found == plainly(ZONES, arrived, everyone)
 
-    firsts = FirstPods(found)
+    firsts = FirstAffinityPods(found)
     for one, each in product((drawn_pod(rng, "late") for _ in range(4)), ZONES):
         spec, namespace = one.pod.spec, one.pod.namespace
         assert firsts.keep_off(spec, namespace, each) == any(

@@ -12,7 +12,7 @@ from placer.search.budget import Budget
 from placer.search.options import SolveOptions
 from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.register import REASON_RULES, demands_of
+from placer.search.reasons.register import REASON_RULES, all_demands_of
 from placer.state.fits import fit_of
 from placer.state.requirements import without_relations
 from placer_models.cluster import Node
@@ -27,7 +27,7 @@ from placer_models.policy import (
     QosClass,
 )
 from placer_models.problem.problem import Fit
-from placer_models.reasons import Blocker, Demand
+from placer_models.reasons import Blocker, RuleDemand
 from placer_models.topology import ARM
 from placer_models.variants import spec_on
 
@@ -45,40 +45,40 @@ def apart(waiting: Pod) -> Pod:
     return replace(waiting, spec=replace(waiting.spec, exclusive=ExclusivePolicy.PCPU_LEVEL))
 
 
-CASES: dict[str, tuple[Pod, Node, Demand]] = {
-    "a cordoned node": (pod("p", 1), node(cordoned=True), Demand("cordon")),
-    "a closed node": (pod("p", 1), node(closed=True), Demand("closed")),
-    "a label": (pod("p", 1, selector={"zone": "a"}), node(), Demand("node-selector")),
-    "more GPUs than there are": (pod("p", 1, gpus=5), node(), Demand("device-count", GPU)),
-    "more CPUs than there are": (pod("p", 10), node(), Demand("cpu-count")),
-    "more memory": (pod("p", 1, memory=9), node(), Demand("memory")),
-    "more pages": (with_pages(pod("p", 1), (2, 3)), node(), Demand("hugepages", "2")),
+CASES: dict[str, tuple[Pod, Node, RuleDemand]] = {
+    "a cordoned node": (pod("p", 1), node(cordoned=True), RuleDemand("cordon")),
+    "a closed node": (pod("p", 1), node(closed=True), RuleDemand("closed")),
+    "a label": (pod("p", 1, selector={"zone": "a"}), node(), RuleDemand("node-selector")),
+    "more GPUs than there are": (pod("p", 1, gpus=5), node(), RuleDemand("device-count", GPU)),
+    "more CPUs than there are": (pod("p", 10), node(), RuleDemand("cpu-count")),
+    "more memory": (pod("p", 1, memory=9), node(), RuleDemand("memory")),
+    "more pages": (with_pages(pod("p", 1), (2, 3)), node(), RuleDemand("hugepages", "2")),
     "GPUs that are not on one NUMA node": (
         within(DeviceScope.NUMA_NODE, pod("p", 1, gpus=3)),
         node(),
-        Demand("device-scope", GPU, DeviceScope.NUMA_NODE),
+        RuleDemand("device-scope", GPU, DeviceScope.NUMA_NODE),
     ),
     "CPUs that are no whole cores": (
         pod("p", 7, bind=BindPolicy.FULL_PCPUS, required=True),
         node(reserved="2,8"),
-        Demand("cpu-bind"),
+        RuleDemand("cpu-bind"),
     ),
     "policies of pod and node": (
         pod("p", 2, bind=BindPolicy.SPREAD_BY_PCPUS, required=True),
         node(cpu_bind=NodeBindPolicy.FULL_PCPUS_ONLY),
-        Demand("node-cpu-bind", word=NodeBindPolicy.FULL_PCPUS_ONLY),
+        RuleDemand("node-cpu-bind", word=NodeBindPolicy.FULL_PCPUS_ONLY),
     ),
-    "cores apart on Arm": (apart(pod("p", 2)), ARM_NODE, Demand("arm-cpu-policy")),
+    "cores apart on Arm": (apart(pod("p", 2)), ARM_NODE, RuleDemand("arm-cpu-policy")),
     "two NUMA policies": (
         pod("p", 2, alignment=SINGLE),
         node(alignment=AlignmentPolicy.RESTRICTED),
-        Demand("alignment", word="pod asks SingleNUMANode, node has Restricted"),
+        RuleDemand("alignment", word="pod asks SingleNUMANode, node has Restricted"),
     ),
 }
 
 
 @pytest.mark.parametrize(("waiting", "on", "demand"), CASES.values(), ids=CASES)
-def test_what_keeps_a_pod_off_a_node_is_a_value(waiting: Pod, on: Node, demand: Demand) -> None:
+def test_what_keeps_a_pod_off_a_node_is_a_value(waiting: Pod, on: Node, demand: RuleDemand) -> None:
     """
     One rule, with its device type, size or policy; and a pod of one CPU fits, if nothing does.
     """
@@ -101,7 +101,7 @@ def test_reasons_stand_on_the_same_blockers(batch: int) -> None:
                 if isinstance(never, Fit):
                     continue
                 asked = PodOnNode(spec_on(waiting.spec, on), "default", (), on, (), None)
-                demands = demands_of(asked)
+                demands = all_demands_of(asked)
                 rules = [(demand.rule, demand.subject) for demand in demands]
                 assert (never.demand.rule, never.demand.subject) in rules, instance.name
                 budget = Budget(SolveOptions(workers=1, seed=1))

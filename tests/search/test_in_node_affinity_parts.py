@@ -10,13 +10,13 @@ from judge.cases_affinity import on
 from judge.cases_in_node_affinity import BY_DB, FAR_FROM_DB, NEAR_DB, NODES, OFF_DB, TWO_DB, owner
 from judge.hand import node, put
 from placer.judge.breaches import breaches
-from placer.judge.measure import better, measure
+from placer.judge.measure import is_better, measure
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
-from placer.scheduling.errors import BadWordsError
+from placer.scheduling.errors import ContradictionError
 from placer.scheduling.refusal import Refusal
 from placer.search.options import Engine, SolveOptions
-from placer.search.outside_witnesses import nodes_of_first_pods, outside_pods_that_match
+from placer.search.outside_witnesses import nodes_hosting_lonely_pods, outside_pods_that_match
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import RunningPod
 from placer_models.pod import Pod
@@ -40,7 +40,7 @@ def test_parts_keep_pods_together_and_apart_and_never_lose() -> None:
         greedy = answer(instance, Engine.GREEDY)
 
         assert breaches(instance, found) == ()
-        assert not better(measure(instance, greedy), measure(instance, found))
+        assert not is_better(measure(instance, greedy), measure(instance, found))
 
 
 def test_a_part_knows_who_owns_cpus_beyond_it() -> None:
@@ -53,8 +53,10 @@ def test_a_part_knows_who_owns_cpus_beyond_it() -> None:
     floating = RunningPod(LS_DB, on("db", "n"))
     gangs = [lone_gang(owner("second", 1, "db", NEAR_DB))]
 
-    assert nodes_of_first_pods([first], [first, floating]) == {"n"}
-    assert nodes_of_first_pods([first], [first, RunningPod(TWO_DB, put("db", "1,3"))]) == set()
+    assert nodes_hosting_lonely_pods([first], [first, floating]) == {"n"}
+    assert (
+        nodes_hosting_lonely_pods([first], [first, RunningPod(TWO_DB, put("db", "1,3"))]) == set()
+    )
     (witness,) = outside_pods_that_match([floating, other], {"k"}, gangs, nodes)
     assert witness.pod.key == TWO_DB.key
     assert witness.pod.spec.qos is QosClass.LSR
@@ -127,5 +129,5 @@ def test_a_pod_without_cpus_of_its_own_is_beside_nobody() -> None:
     """
     floating = replace(FIRST, spec=replace(FIRST.spec, qos=QosClass.LS))
 
-    with pytest.raises(BadWordsError, match="needs CPUs of its own: qos LSE or LSR"):
+    with pytest.raises(ContradictionError, match="needs CPUs of its own: qos LSE or LSR"):
         placing(Scheduler(NODES), floating)

@@ -11,13 +11,13 @@ from exact_checks import worlds
 from judge.hand import node, pod, put, world
 from mixed_worlds import mixed
 from moving_worlds import moving_instance
-from placer.judge.breaches import blamed, breaches
+from placer.judge.breaches import breaches, breaches_of_complete_placement
 from placer.search import joint_search
 from placer.search.budget import Budget
-from placer.search.exact import tier_limits_of
+from placer.search.exact import trivial_tier_bounds
 from placer.search.first_tier_bounds import bound_first_tiers, bounded_tier_count
 from placer.search.options import Engine, SolveOptions
-from placer.search.relaxed_moves import MovePart, relaxed_moves
+from placer.search.relaxed_moves import MovePart, suggest_moves_by_relaxation
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
@@ -33,14 +33,14 @@ def budget() -> Budget:
 
 def bounds(instance: Instance, values: list[int]) -> list[int | None]:
     """Return the bounds of what is placed, of new nodes and of moves."""
-    asked = with_movable_pods(instance, blamed)
+    asked = with_movable_pods(instance, breaches_of_complete_placement)
     problem = build_problem(asked)
-    return bound_first_tiers(problem, values, tier_limits_of(problem), budget())
+    return bound_first_tiers(problem, values, trivial_tier_bounds(problem), budget())
 
 
 def parts_of(instance: Instance) -> list[MovePart]:
-    asked = with_movable_pods(instance, blamed)
-    return relaxed_moves(asked, complete_with_current(asked, Placement()), budget())
+    asked = with_movable_pods(instance, breaches_of_complete_placement)
+    return suggest_moves_by_relaxation(asked, complete_with_current(asked, Placement()), budget())
 
 
 def dressed(seed: int) -> Instance:
@@ -83,7 +83,7 @@ def test_no_world_with_moves_beats_its_relaxed_bound(
     """
     moves = 0
     for instance, best in worlds(make, first, 1, number):
-        asked = with_movable_pods(instance, blamed)
+        asked = with_movable_pods(instance, breaches_of_complete_placement)
         tiers = best.vector[: bounded_tier_count(build_problem(asked))]
 
         found = bounds(instance, [value for _, value in tiers])
@@ -144,7 +144,7 @@ def test_a_new_node_where_a_pod_runs_is_open_already() -> None:
     instance = replace(
         world(pod("a", 2), nodes=nodes), running=(running("r", "0-1", "new"),), move_budget=1
     )
-    asked = with_movable_pods(instance, blamed)
+    asked = with_movable_pods(instance, breaches_of_complete_placement)
 
     assert build_problem(asked).tiers[1:3] == (OPENED, MOVES)
     assert bounds(instance, [2, 0, 1]) == [2, 0, 0]

@@ -9,8 +9,8 @@ from exact.family_worlds import offered_moving_world
 from exact_checks import MakeWorld, worlds
 from judge.hand import node, placed, pod, put, world
 from moving_worlds import moving_instance, tied_instance
-from placer.judge.breaches import blamed, breaches
-from placer.judge.measure import better, measure
+from placer.judge.breaches import breaches, breaches_of_complete_placement
+from placer.judge.measure import is_better, measure
 from placer.search.budget import Budget
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.options import Engine, SolveOptions
@@ -37,8 +37,8 @@ def test_parts_are_never_worse_than_nobody_moving(drawn: MakeWorld, count: int) 
         greedy = answer(instance, Engine.GREEDY)
 
         assert breaches(instance, found) == ()
-        assert not better(measure(instance, greedy), measure(instance, found))
-        assert not better(measure(instance, found), best.vector)
+        assert not is_better(measure(instance, greedy), measure(instance, found))
+        assert not is_better(measure(instance, found), best.vector)
 
 
 @pytest.mark.usefixtures("parts_only")
@@ -68,7 +68,7 @@ def test_a_part_knows_that_a_node_is_open_whose_pod_is_elsewhere() -> None:
     nodes = [node("old"), *(replace(node(name), offered=True) for name in ("left", "other"))]
     running = tuple(RunningPod(pod(n, 2), put(n, "0-1", on=n)) for n in ("left", "other"))
     instance = replace(world(pod("a", 4), nodes=nodes), running=running, move_budget=1)
-    asked = with_movable_pods(instance, blamed)
+    asked = with_movable_pods(instance, breaches_of_complete_placement)
     start = placed(
         put("a", "0-3", on="left"), put("left", "2-3", on="other"), put("other", "0-1", on="other")
     )

@@ -12,7 +12,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node
 from placer_models.goals import GATHERING
-from placer_models.network import Grouping, LevelRule
+from placer_models.network import GatherOrSpread, LevelRule
 from placer_models.placement import Infeasible, PartlyPlaced
 from placer_models.policy import Strength
 from search.by_parts import answer
@@ -35,22 +35,22 @@ def asking(*rules: LevelRule, pods: int, minimum: int | None = None) -> Instance
 @pytest.mark.parametrize(
     ("rules", "pods", "minimum", "placed", "short"),
     [
-        ([LevelRule("rack", Grouping.GATHER)], 4, None, 4, None),
-        ([LevelRule("rack", Grouping.GATHER)], 5, None, 0, None),
-        ([LevelRule("rack", Grouping.GATHER)], 5, 3, 4, None),
-        ([LevelRule("rack", Grouping.GATHER, Strength.PREFERRED)], 4, None, 4, 0),
-        ([LevelRule("rack", Grouping.GATHER, Strength.PREFERRED)], 5, None, 5, 1),
-        ([LevelRule("rack", Grouping.SPREAD, count=2)], 4, None, 4, None),
-        ([LevelRule("rack", Grouping.SPREAD, count=2)], 5, None, 0, None),
-        ([LevelRule("rack", Grouping.SPREAD, Strength.PREFERRED, 2)], 4, None, 4, 0),
-        ([LevelRule("rack", Grouping.SPREAD, Strength.PREFERRED, 2)], 5, None, 5, 1),
-        ([LevelRule("rack", Grouping.MULTIPLES, count=4)], 4, None, 4, None),
-        ([LevelRule("rack", Grouping.MULTIPLES, count=3)], 6, 3, 3, None),
-        ([LevelRule("rack", Grouping.MULTIPLES, count=3)], 6, None, 0, None),
+        ([LevelRule("rack", GatherOrSpread.GATHER)], 4, None, 4, None),
+        ([LevelRule("rack", GatherOrSpread.GATHER)], 5, None, 0, None),
+        ([LevelRule("rack", GatherOrSpread.GATHER)], 5, 3, 4, None),
+        ([LevelRule("rack", GatherOrSpread.GATHER, Strength.PREFERRED)], 4, None, 4, 0),
+        ([LevelRule("rack", GatherOrSpread.GATHER, Strength.PREFERRED)], 5, None, 5, 1),
+        ([LevelRule("rack", GatherOrSpread.SPREAD, count=2)], 4, None, 4, None),
+        ([LevelRule("rack", GatherOrSpread.SPREAD, count=2)], 5, None, 0, None),
+        ([LevelRule("rack", GatherOrSpread.SPREAD, Strength.PREFERRED, 2)], 4, None, 4, 0),
+        ([LevelRule("rack", GatherOrSpread.SPREAD, Strength.PREFERRED, 2)], 5, None, 5, 1),
+        ([LevelRule("rack", GatherOrSpread.MULTIPLES, count=4)], 4, None, 4, None),
+        ([LevelRule("rack", GatherOrSpread.MULTIPLES, count=3)], 6, 3, 3, None),
+        ([LevelRule("rack", GatherOrSpread.MULTIPLES, count=3)], 6, None, 0, None),
         (
             [
-                LevelRule("node", Grouping.SPREAD, count=1),
-                LevelRule("rack", Grouping.GATHER),
+                LevelRule("node", GatherOrSpread.SPREAD, count=1),
+                LevelRule("rack", GatherOrSpread.GATHER),
             ],
             3,
             2,
@@ -82,7 +82,7 @@ def test_reasons_name_the_levels() -> None:
     """
     Which nodes are in no domain, and what the members keep to together.
     """
-    world = asking(LevelRule("rack", Grouping.GATHER), pods=5)
+    world = asking(LevelRule("rack", GatherOrSpread.GATHER), pods=5)
     nodes = tuple(replace(node, domains=()) for node in world.nodes)
 
     for instance, reasons in (

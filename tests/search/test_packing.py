@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from placer.packing.bins import Bin, PackingProblem
 from placer.packing.dive import completed_filling
-from placer.packing.fewest import fewest_new_bins, pack_into
+from placer.packing.fewest import pack_into, pack_into_fewest_bins
 from placer.packing.knapsack import dearest_choice, full_patterns
-from placer.packing.prices import BinPrices, PackingProgram
+from placer.packing.prices import ItemPrices, PackingProgram
 from placer.packing.simplex import simplex_maximum
 from placer.packing.step_limit import StepBudget
 
@@ -91,7 +91,7 @@ def test_prices_bound_what_any_bin_holds(
         assert max(map(prices.worth, choices(bin, counts))) <= most
 
 
-FREE = BinPrices((0, 0, 0), 0, (0, 0, 0))
+FREE = ItemPrices((0, 0, 0), 0, (0, 0, 0))
 """Prices that say nothing, so that the search has to try everything."""
 
 
@@ -101,7 +101,7 @@ def test_pieces_that_fit_by_volume_may_need_another_bin() -> None:
     """
     packing = PackingProblem((), Bin((132,), ((44,), (33,), (12,))), (2, 3, 6))
 
-    packed = fewest_new_bins(packing, completed_filling(packing, []), StepBudget(10**6))
+    packed = pack_into_fewest_bins(packing, completed_filling(packing, []), StepBudget(10**6))
 
     assert (len(packed.filling), packed.bound) == (3, 3)
     assert pack_into(packing, 2, StepBudget(10**6), FREE) is None

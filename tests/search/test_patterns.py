@@ -15,10 +15,10 @@ from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.search import joint_search
 from placer.search.budget import Budget
-from placer.search.exact import tier_limits_of
+from placer.search.exact import trivial_tier_bounds
 from placer.search.options import SolveOptions
-from placer.search.patterns.dearest import NodeRoom, dearest_patterns
-from placer.search.patterns.placed import PatternAnswer, place_by_patterns
+from placer.search.patterns.dearest import PatternKnapsack, dearest_patterns
+from placer.search.patterns.placed import PatternSearchAnswer, place_by_patterns
 from placer.search.solver import solve
 from placer.search.sums_bound import bound_by_sums
 from placer.state.batch import build_problem
@@ -75,7 +75,7 @@ def test_dearest_patterns_are_those_that_trying_every_choice_finds(seed: int, mo
     best = max(worth(prices, one.elements()) for one in choices)
     least = rng.choice((0, best // 2, best, best + 5))
     found = dearest_patterns(
-        NodeRoom(np.array(room, float), np.array(sizes, float), np.array(counts)),
+        PatternKnapsack(np.array(room, float), np.array(sizes, float), np.array(counts)),
         np.array(prices),
         least,
         5,
@@ -99,7 +99,7 @@ def test_a_bound_holds_where_the_time_ends_at_once() -> None:
     """
     Of 30 shapes five fit a node in any way: what they are worth is known before they are found.
     """
-    room = NodeRoom(np.array([5.0]), np.ones((30, 1)), np.full(30, 5))
+    room = PatternKnapsack(np.array([5.0]), np.ones((30, 1)), np.full(30, 5))
     found = dearest_patterns(room, np.full(30, 7), 0, 3, 10, lambda: True)
 
     assert found.bound >= 35
@@ -121,9 +121,9 @@ def of_few(seed: int, nodes: int, load: float = 1.2) -> Instance:
     return Instance(tuple(Node(f"n{i:02}", machine) for i in range(nodes)), tuple(gangs))
 
 
-def answered(problem: Problem, start: Choices) -> PatternAnswer:
+def answered(problem: Problem, start: Choices) -> PatternSearchAnswer:
     values = placed_points(problem, start)
-    bounds = bound_by_sums(problem, values, tier_limits_of(problem), Budget(WORK)).bounds
+    bounds = bound_by_sums(problem, values, trivial_tier_bounds(problem), Budget(WORK)).bounds
     return place_by_patterns(problem, start, values, bounds, Budget(WORK), 1)
 
 
@@ -269,7 +269,7 @@ def test_nothing_beats_the_bound_of_patterns(seed: int) -> None:
     levels = len(problem.priorities)
     start = place_greedily(problem)
     # One pod more than there is.
-    wide = [value + 2 for value in tier_limits_of(problem)[:levels] if value is not None]
+    wide = [value + 2 for value in trivial_tier_bounds(problem)[:levels] if value is not None]
     found = place_by_patterns(problem, start, placed_points(problem, start), wide, Budget(WORK), 1)
 
     assert found.bounds != wide
@@ -289,7 +289,7 @@ def test_where_few_pods_share_a_node_patterns_prove_what_sums_cannot() -> None:
         problem = build_problem(of_few(seed, nodes=12))
         start = place_greedily(problem)
         values = placed_points(problem, start)
-        sums = bound_by_sums(problem, values, tier_limits_of(problem), Budget(WORK)).bounds
+        sums = bound_by_sums(problem, values, trivial_tier_bounds(problem), Budget(WORK)).bounds
         found = place_by_patterns(problem, start, values, sums, Budget(WORK), 1)
         reached = placed_points(problem, found.choices or start)
 

@@ -8,57 +8,57 @@ from judge.hand import gang, node, pod, world
 from mixed_worlds import mixed_instance
 from moving_worlds import pinned_crowd
 from placer.search.options import Engine, SolveOptions
-from placer.search.reasons.gangs import PlaceShortage
+from placer.search.reasons.gangs import StagedReason
 from placer.search.reasons.sentences import reason_sentences
-from placer.search.reasons.unplaced import earliest_shortage
+from placer.search.reasons.unplaced import reason_at_earliest_stage
 from placer.search.solver import solve
 from placer_models.cluster import Instance
-from placer_models.network import Grouping, LevelRule
+from placer_models.network import GatherOrSpread, LevelRule
 from placer_models.placement import Placed, Unplaced
 from placer_models.pod import GangGroup, pods_of
 from placer_models.reasons import (
     Blocked,
     Blocker,
-    Demand,
     FewMembers,
-    GangAsks,
-    GangMinimum,
-    GroupIsWhole,
+    GangMinimumReason,
     GroupTooLarge,
+    LevelRuleReason,
     MovesAllowed,
-    OutOfTime,
+    NoPlaceStage,
     Reason,
+    ReasonTimeout,
+    RuleDemand,
     UnknownName,
     UnknownNameKind,
-    When,
+    WholeGroupReason,
 )
 
-MANY = Blocker(Demand("cpu-count"))
+MANY = Blocker(RuleDemand("cpu-count"))
 """There are too few CPUs."""
 
 TWO = (node("n"), node("m"))
-SPREAD = LevelRule("node", Grouping.SPREAD, count=1)
+SPREAD = LevelRule("node", GatherOrSpread.SPREAD, count=1)
 
 CASES: dict[str, tuple[Instance, tuple[Reason, ...]]] = {
     "every node is too small": (
         world(pod("p", 10), nodes=TWO),
-        (Blocked(When.EMPTY, ((MANY, 2),)),),
+        (Blocked(NoPlaceStage.EMPTY, ((MANY, 2),)),),
     ),
     "a closed node, and one that is too small": (
         world(pod("p", 10), nodes=(TWO[0], node("m", cordoned=True))),
-        (Blocked(When.EMPTY, ((MANY, 1), (Blocker(Demand("cordon")), 1))),),
+        (Blocked(NoPlaceStage.EMPTY, ((MANY, 1), (Blocker(RuleDemand("cordon")), 1))),),
     ),
     "a label that no node has": (
         world(pod("p", 1, selector={"zone": "a"}), nodes=(node(labels={"rack": "a"}),)),
         (
-            Blocked(When.EMPTY, ((Blocker(Demand("node-selector")), 1),)),
+            Blocked(NoPlaceStage.EMPTY, ((Blocker(RuleDemand("node-selector")), 1),)),
             UnknownName(UnknownNameKind.LABEL, ("zone",), ("rack",)),
         ),
     ),
     "moves that would not do": (
         pinned_crowd(1),
         (
-            Blocked(When.RUNNING, ((Blocker(Demand("device-count", "gpu")), 2),)),
+            Blocked(NoPlaceStage.RUNNING, ((Blocker(RuleDemand("device-count", "gpu")), 2),)),
             MovesAllowed(could=2, may=1),
         ),
     ),
@@ -68,9 +68,9 @@ CASES: dict[str, tuple[Instance, tuple[Reason, ...]]] = {
             gangs=(gang("g", *(pod(f"g-{i}", 6) for i in range(3)), minimum=3, levels=[SPREAD]),),
         ),
         (
-            FewMembers(When.EMPTY, "g", members=3, minimum=3, most=2, is_bound=False),
-            GangAsks(SPREAD),
-            GangMinimum("g", running=0, members=3, minimum=3),
+            FewMembers(NoPlaceStage.EMPTY, "g", members=3, minimum=3, most=2, is_bound=False),
+            LevelRuleReason(SPREAD),
+            GangMinimumReason("g", running=0, members=3, minimum=3),
         ),
     ),
     "too large a group": (
@@ -80,9 +80,9 @@ CASES: dict[str, tuple[Instance, tuple[Reason, ...]]] = {
             groups=(GangGroup("both", "default", (("default", "a"), ("default", "b"))),),
         ),
         (
-            GroupTooLarge(When.EMPTY, "both"),
-            GangMinimum("a", running=0, members=1, minimum=1),
-            GroupIsWhole("both", ("a", "b")),
+            GroupTooLarge(NoPlaceStage.EMPTY, "both"),
+            GangMinimumReason("a", running=0, members=1, minimum=1),
+            WholeGroupReason("both", ("a", "b")),
         ),
     ),
 }
@@ -123,10 +123,11 @@ def test_what_is_known_is_the_verdict() -> None:
     Of what holds at once; and what holds on empty nodes goes before all.
     """
     unknown, group = (
-        PlaceShortage(When.RUNNING, why) for why in (OutOfTime(), GroupTooLarge(When.RUNNING, "g"))
+        StagedReason(NoPlaceStage.RUNNING, why)
+        for why in (ReasonTimeout(), GroupTooLarge(NoPlaceStage.RUNNING, "g"))
     )
-    never = PlaceShortage(When.EMPTY, OutOfTime())
+    never = StagedReason(NoPlaceStage.EMPTY, ReasonTimeout())
 
-    assert earliest_shortage([unknown, group]) is group
-    assert earliest_shortage([unknown, group, never]) is never
-    assert earliest_shortage([]) is None
+    assert reason_at_earliest_stage([unknown, group]) is group
+    assert reason_at_earliest_stage([unknown, group, never]) is never
+    assert reason_at_earliest_stage([]) is None

@@ -8,14 +8,14 @@ import pytest
 from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
 from placer.scheduling.decision import lone_gang
-from placer.search.baseline import baseline_of
+from placer.search.baseline import starting_accounts_of
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.register import demands_of
-from placer.search.reasons.stages import stages_of
-from placer.search.reasons.text import blocked_node_counts
+from placer.search.reasons.register import all_demands_of
+from placer.search.reasons.stages import nodes_at_filling_stages
+from placer.search.reasons.text import blocked_nodes_text
 from placer.search.solver import solve
 from placer.state.network import required_levels
 from placer_models.affinity import AffinityTerm
@@ -25,7 +25,7 @@ from placer_models.device import Device
 from placer_models.placement import DeviceGrant, Placed, Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
-from placer_models.reasons import Blocker, Demand
+from placer_models.reasons import Blocker, RuleDemand
 from placer_models.topology import Cpu, NumaNode, Topology
 from placer_models.variants import spec_on
 from reasons_by_trying import check_blocker, check_reasons
@@ -271,19 +271,19 @@ def test_a_cordon_is_told_however_few_nodes_have_one() -> None:
     found, spec = five_blockers()
     told = "2 of 31 nodes: cordon; 9 of 31 nodes: taints gpu; 10 of 31 nodes: node-selector zone=y"
 
-    assert blocked_node_counts(found, spec, few=2).endswith("; 19 of 31 nodes: 3 other reasons")
-    assert blocked_node_counts(found, spec, few=3) == f"{told}; 10 of 31 nodes: 2 other reasons"
-    assert blocked_node_counts(found, spec, few=4) == blocked_node_counts(found, spec)
-    assert blocked_node_counts(found, spec) == (
+    assert blocked_nodes_text(found, spec, few=2).endswith("; 19 of 31 nodes: 3 other reasons")
+    assert blocked_nodes_text(found, spec, few=3) == f"{told}; 10 of 31 nodes: 2 other reasons"
+    assert blocked_nodes_text(found, spec, few=4) == blocked_nodes_text(found, spec)
+    assert blocked_nodes_text(found, spec) == (
         f"{told}; 9 of 31 nodes: node-selector zone=x; 1 of 31 nodes: memory asks 2Gi"
     )
 
 
 def test_the_taint_of_a_cordon_is_told_as_a_cordon_is() -> None:
     found, spec = five_blockers()
-    found[Blocker(Demand("taints", word="node.kubernetes.io/unschedulable:NoSchedule"))] = 1
+    found[Blocker(RuleDemand("taints", word="node.kubernetes.io/unschedulable:NoSchedule"))] = 1
 
-    assert "1 of 32 nodes: taints node.kubernetes.io/unschedulable" in blocked_node_counts(
+    assert "1 of 32 nodes: taints node.kubernetes.io/unschedulable" in blocked_nodes_text(
         found, spec, few=3
     )
 
@@ -291,10 +291,10 @@ def test_the_taint_of_a_cordon_is_told_as_a_cordon_is() -> None:
 def five_blockers() -> tuple[Counter[Blocker], PodSpec]:
     """Return what blocks a pod on 31 nodes, and its spec."""
     spec = pod("p", 1, qos=LS, memory_gib=2).spec
-    of_labels = [Blocker(Demand("cordon")), Blocker(Demand("taints", word="gpu"))]
-    of_labels += [Blocker(Demand("node-selector", word=f"zone={zone}")) for zone in "xy"]
+    of_labels = [Blocker(RuleDemand("cordon")), Blocker(RuleDemand("taints", word="gpu"))]
+    of_labels += [Blocker(RuleDemand("node-selector", word=f"zone={zone}")) for zone in "xy"]
     found = Counter(dict(zip(of_labels, (2, 9, 9, 10), strict=True)))
-    found[Blocker(Demand("memory"))] = 1
+    found[Blocker(RuleDemand("memory"))] = 1
     return found, spec
 
 
@@ -362,9 +362,9 @@ def test_a_gang_short_beside_what_is_placed_is_outvoted() -> None:
 
 def check_world(instance: Instance) -> None:
     """Hold the blocker of each gang's first pod on each node against trying everything."""
-    baseline = baseline_of(instance)
+    baseline = starting_accounts_of(instance)
     budget = Budget(SolveOptions(workers=1))
-    stages = stages_of(instance, instance, baseline, Placement(), budget)
+    stages = nodes_at_filling_stages(instance, instance, baseline, Placement(), budget)
     for gang in instance.gangs:
         waiting, levels = gang.pods[0], required_levels(gang)
         for stage in stages[:2]:
@@ -372,7 +372,7 @@ def check_world(instance: Instance) -> None:
                 runs = stage.running[index]
                 spec = spec_on(waiting.spec, node)
                 asked = PodOnNode(spec, waiting.namespace, levels, node, runs, stage.crowd)
-                found = blocker_of(asked, stage.account_at(index), demands_of(asked), budget)
+                found = blocker_of(asked, stage.account_at(index), all_demands_of(asked), budget)
                 others = [r for r in instance.running if r.placement.node != node.name]
                 elsewhere = others if stage.crowd else []
                 try:

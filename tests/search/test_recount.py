@@ -5,13 +5,13 @@ from dataclasses import replace
 from mixed_worlds import mixed_instance
 from placer.counting.account import accounts_of
 from placer.counting.cores import core_classes
-from placer.counting.placements import Unrealisable, realise, recount
+from placer.counting.placements import Unrealisable, choices_from_placement, realise
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.search.coarse import refine_coarse_choices, without_links
 from placer.state.batch import build_problem
-from placer_models.problem.node_state import CoreGranularity
+from placer_models.problem.node_state import CoreDistinction
 from worlds import tiny_instance
 
 
@@ -25,7 +25,9 @@ def test_recounted_choices_realise_to_the_same_worth() -> None:
         problem = build_problem(instance, accounts)
         first = realise(instance, accounts, problem, place_greedily(problem))
         assert not isinstance(first, Unrealisable)
-        again = realise(instance, accounts, problem, recount(instance, accounts, problem, first))
+        again = realise(
+            instance, accounts, problem, choices_from_placement(instance, accounts, problem, first)
+        )
         assert not isinstance(again, Unrealisable)
 
         assert breaches(instance, again) == ()
@@ -58,7 +60,7 @@ def test_core_classes_are_those_that_ids_are_dealt_in() -> None:
         for instance in (mixed, replace(mixed, gangs=pooled, groups=())):
             accounts = accounts_of(instance)
             problem = build_problem(instance, accounts, each_core=True, absolute=True)
-            if problem.granularity is CoreGranularity.WHO:
+            if problem.granularity is CoreDistinction.WHO:
                 continue  # What is beside each other has tests of its own.
             for node, account, state in zip(instance.nodes, accounts, problem.nodes, strict=True):
                 found = core_classes(node, account.cores, problem.core_tiers, problem.granularity)
@@ -76,7 +78,7 @@ def test_cores_are_put_in_classes_once_an_account() -> None:
         known = [dict(account.cores.classes) for account in accounts]
         placement = realise(instance, accounts, problem, place_greedily(problem))
         assert not isinstance(placement, Unrealisable)
-        recount(instance, accounts, problem, placement)
+        choices_from_placement(instance, accounts, problem, placement)
 
         assert all(known)
         assert [account.cores.classes for account in accounts] == known

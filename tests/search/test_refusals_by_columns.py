@@ -18,7 +18,7 @@ from placer.state.requirements import PodRequirements
 from placer_models.cluster import Instance
 from placer_models.placement import Unplaced
 from placer_models.pod import pods_of
-from placer_models.reach import node_local_pod
+from placer_models.reach import without_asks_beyond_node
 from placer_models.reasons import Blocker
 
 WORLDS = 6
@@ -31,7 +31,7 @@ NEVER = 1_000_000
 def refusals(world: Instance, seed: int) -> list[Unplaced]:
     """Return who gets no place, and why, of three times the pods of a world, one by one."""
     scheduler = Scheduler(world.nodes, world.running)
-    pods = [node_local_pod(pod) for pod in pods_of(world.gangs)]
+    pods = [without_asks_beyond_node(pod) for pod in pods_of(world.gangs)]
     Random(seed).shuffle(pods)
     found: list[Unplaced] = []
     for number, pod in enumerate(3 * pods):
@@ -50,17 +50,17 @@ def test_columns_tell_what_single_nodes_tell(batch: int, monkeypatch: pytest.Mon
     nodes are looked at by columns or one by one; and columns tell some of them.
     """
     told = 0
-    plainly = by_columns.blockers_by_columns
+    plainly = by_columns.blockers_of_many_nodes
 
     def counted(
-        look: by_columns.NodesInQuestion, unknown: kept_blockers.NodeIndices
+        look: by_columns.NodeBlockerInputs, unknown: kept_blockers.NodeIndices
     ) -> Iterator[tuple[Blocker, kept_blockers.NodeIndices]]:
         nonlocal told
         for blocker, nodes in plainly(look, unknown):
             told += len(nodes)
             yield blocker, nodes
 
-    monkeypatch.setattr("placer.search.reasons.stages.blockers_by_columns", counted)
+    monkeypatch.setattr("placer.search.reasons.stages.blockers_of_many_nodes", counted)
     for seed in range(1000 * batch, 1000 * batch + WORLDS):
         for world in (mixed_instance(seed), roomy.instance(seed)):
             monkeypatch.setattr(kept_blockers, "MANY", 1)

@@ -39,7 +39,7 @@ from placer_models.placement import (
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, GatherLevel, QosClass
 from placer_models.problem.problem import Choice, Problem
-from placer_models.reasons import PlaceRejected
+from placer_models.reasons import RejectedPlaceReason
 from placer_models.topology import Cpu, NumaNode, Topology
 
 pytestmark = pytest.mark.rejects_on_purpose
@@ -132,7 +132,7 @@ def test_without_another_node_the_pod_alone_is_left_out(engine: Engine) -> None:
     assert isinstance(answer, PartlyPlaced)
     assert nodes_of(answer) == {"idle": LOST}
     (left_out,) = answer.unplaced
-    (why,) = [reason for reason in left_out.why if isinstance(reason, PlaceRejected)]
+    (why,) = [reason for reason in left_out.why if isinstance(reason, RejectedPlaceReason)]
     assert (why.node, answer.rejected[0].node) == (LOST, LOST)
     assert any("defect of placer" in text for text in left_out.reasons)
 

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from placer.judge.breaches import breaches
-from placer.judge.measure import better, measure
+from placer.judge.measure import is_better, measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -67,7 +67,7 @@ def test_what_one_model_cannot_say_is_improved_in_parts(
         before, after = (measure(instance, a.placement) for a in (greedy, answer))
         assert not breaches(instance, answer.placement)
         assert tuple((v.tier, v.value) for v in answer.tiers) == after
-        assert not better(before, after)
+        assert not is_better(before, after)
         assert not answer.tiers[-1].proven
-        improved += better(after, before)
+        improved += is_better(after, before)
     assert improved

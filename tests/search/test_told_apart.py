@@ -31,7 +31,7 @@ def test_a_bound_of_where_pods_are_is_no_limit_where_they_are_counted_together(
         assert [search.bounds[i] for i in apart] == [search.best.values[i] for i in apart]
         rounds.append(search)
 
-    monkeypatch.setattr(joint_search, "take_turns", twice)
+    monkeypatch.setattr(joint_search, "search_in_turns", twice)
     instance = world(pod("p", 1, gpus=3), pod("q", 1, gpus=4), nodes=[node("n")])
 
     answer = solve(instance, SolveOptions(Engine.AUTO, workers=1, seed=1, work_limit=20))

@@ -7,11 +7,11 @@ import pytest
 
 from mixed_worlds import mixed_instance
 from placer.judge.breaches import breaches
-from placer.judge.measure import better, measure
+from placer.judge.measure import is_better, measure
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
 from placer.scheduling.refusal import Refusal
-from placer.search.baseline import baseline_of
+from placer.search.baseline import starting_accounts_of
 from placer.search.joint_search import JointSearch
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -71,7 +71,7 @@ def test_pods_that_are_new_come_beside_those_that_had_places() -> None:
     best = placement_of(solve(full(), BRIEF))
     more = full(lone("new", 8))
     more = replace(more, nodes=(*more.nodes, Node("n-9", TEN)))
-    warm = warm_start(more, baseline_of(more), best, lambda: False)
+    warm = warm_start(more, starting_accounts_of(more), best, lambda: False)
 
     assert warm is not None
     assert {p.name: p.node for p in warm.placement.pods} == {p.name: p.node for p in best.pods} | {
@@ -83,7 +83,7 @@ def test_a_node_that_is_gone_costs_its_pods_alone() -> None:
     best = placement_of(solve(full(), BRIEF))
     fewer = full()
     fewer = replace(fewer, nodes=fewer.nodes[1:])
-    warm = warm_start(fewer, baseline_of(fewer), best, lambda: False)
+    warm = warm_start(fewer, starting_accounts_of(fewer), best, lambda: False)
 
     assert warm is not None
     stay = {p.name: p.node for p in best.pods if p.node != "n-0"}
@@ -94,7 +94,7 @@ def test_places_on_a_node_that_shrank_are_given_up_and_no_others() -> None:
     best = placement_of(solve(full(), BRIEF))
     now = full()
     now = replace(now, nodes=(replace(now.nodes[0], reserved_cpus=frozenset({0})), *now.nodes[1:]))
-    warm = warm_start(now, baseline_of(now), best, lambda: False)
+    warm = warm_start(now, starting_accounts_of(now), best, lambda: False)
 
     assert warm is not None
     assert not breaches(now, warm.placement)
@@ -111,14 +111,14 @@ def test_a_gang_that_lost_its_minimum_has_no_place() -> None:
     gang = Gang("all", "default", (*names, *lone("ninth", 9).pods), len(names) + 1)
     together = replace(instance, gangs=(gang,))
 
-    assert warm_start(together, baseline_of(together), best, lambda: False) is None
+    assert warm_start(together, starting_accounts_of(together), best, lambda: False) is None
 
 
 def test_no_time_means_no_warm_start() -> None:
     instance = full()
     best = placement_of(solve(instance, BRIEF))
 
-    assert warm_start(instance, baseline_of(instance), best, lambda: True) is None
+    assert warm_start(instance, starting_accounts_of(instance), best, lambda: True) is None
 
 
 def test_the_greedy_engine_does_not_look_at_earlier_places() -> None:
@@ -151,7 +151,7 @@ def test_in_mixed_worlds_it_is_legal_and_the_answer_never_worse_than_greedy(
 
     assert not breaches(now, placement_of(warm))
     worths = [measure(now, placement_of(one)) for one in (warm, cold)]
-    assert not better(worths[1], worths[0])
+    assert not is_better(worths[1], worths[0])
 
 
 def test_a_dry_run_goes_on_where_the_last_one_stopped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 from placer.search import budget as budgets
 from placer.search.budget import Budget
 from placer.search.options import SolveOptions
-from placer.search.ways import MOST_WEIGHT, Way, take_turns
+from placer.search.ways import MOST_WEIGHT, Way, search_in_turns
 
 
 @dataclass
@@ -72,7 +72,7 @@ def test_first_turns_have_their_shares_of_what_is_left(monkeypatch: pytest.Monke
     95 s are for the search: a tenth, half of the rest, and all; no time is left unused.
     """
     search = timed(monkeypatch)
-    take_turns([way("a", 0, 0.1), way("b", 0, 0.5), way("c", 0, 1.0)], search)
+    search_in_turns([way("a", 0, 0.1), way("b", 0, 0.5), way("c", 0, 1.0)], search)
 
     assert [name for name, _ in search.turns] == ["a", "b", "c"]
     assert [seconds for _, seconds in search.turns] == pytest.approx([9.5, 42.75, 42.75])
@@ -84,7 +84,7 @@ def test_who_gains_has_more_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None
     Equal shares at first; round by round the way that pays has more beside the other one.
     """
     search = timed(monkeypatch)
-    take_turns([way("idle", 0), way("pays", 1)], search)
+    search_in_turns([way("idle", 0), way("pays", 1)], search)
     idle, pays = search.time_of("idle"), search.time_of("pays")
 
     assert search.round >= 3
@@ -101,7 +101,7 @@ def test_who_has_stopped_gaining_is_not_given_up(monkeypatch: pytest.MonkeyPatch
     """
     search = timed(monkeypatch)
     ways = [way("idle", 0, part=0.1), way("other", 0, part=0.1)]
-    take_turns(ways, search)
+    search_in_turns(ways, search)
     idle, other = search.time_of("idle")[5:], search.time_of("other")[5:]
 
     assert len(idle) > MOST_WEIGHT
@@ -113,7 +113,7 @@ def test_what_is_settled_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
     Neither a later way nor another round begins.
     """
     search = timed(monkeypatch, needed=2)
-    take_turns([way("a", 1, part=0.1), way("b", 1, part=0.1), way("c", 1)], search)
+    search_in_turns([way("a", 1, part=0.1), way("b", 1, part=0.1), way("c", 1)], search)
 
     assert [name for name, _ in search.turns] == ["a", "b"]
     assert search.round == 0
@@ -124,7 +124,7 @@ def test_under_a_work_limit_each_way_has_one_turn(monkeypatch: pytest.MonkeyPatc
     Nobody waits for the end of the limit, and what was spent is counted.
     """
     search = digging(monkeypatch, SolveOptions(work_limit=8), 10**9)
-    take_turns([way("a", 1, 0.25), way("b", 0, 0.5)], search)
+    search_in_turns([way("a", 1, 0.25), way("b", 0, 0.5)], search)
 
     assert search.turns == [("a", 2.0), ("b", 3.0)]
     assert search.budget.spent_work == 5.0
@@ -139,7 +139,7 @@ def test_a_way_that_does_not_apply_has_no_turn(monkeypatch: pytest.MonkeyPatch) 
         "late", lambda s: s.found > 1, lambda s: 0.5, lambda s: s.dig("late", 0), again=True
     )
     once = Way[Digging]("once", lambda s: True, lambda s: 0.1, lambda s: s.dig("once", 1))
-    take_turns([late, once, way("pays", 1)], search)
+    search_in_turns([late, once, way("pays", 1)], search)
 
     assert [name for name, _ in search.turns][:3] == ["once", "pays", "late"]
     assert len(search.time_of("once")) == 1
@@ -157,7 +157,7 @@ def test_a_way_that_fails_leaves_the_budget_whole(monkeypatch: pytest.MonkeyPatc
     search = digging(monkeypatch, SolveOptions(work_limit=8), 10**9)
     whole = search.budget
     with pytest.raises(ValueError, match=r"^$"):
-        take_turns([Way[Digging]("bad", lambda s: True, lambda s: 0.5, fail)], search)
+        search_in_turns([Way[Digging]("bad", lambda s: True, lambda s: 0.5, fail)], search)
 
     assert search.budget is whole
     assert whole.spent_work == 1

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from placer.judge import cells
-from placer.judge.scene import JudgedNode, judged_nodes_of, placed_pod_of
+from placer.judge.scene import JudgedNode, nodes_before_placement, placed_pod_of
 from placer_models.alignment import effective_policy, effective_scope
 from placer_models.bound import (
     bound_to,
@@ -27,7 +27,7 @@ NONE, BEST_EFFORT, RESTRICTED, SINGLE = AlignmentPolicy
 
 def site_of(node: Node) -> JudgedNode:
     """Return the judge's view of an empty node."""
-    return judged_nodes_of(Instance((node,), ())).judged_nodes[node.name]
+    return nodes_before_placement(Instance((node,), ())).judged_nodes[node.name]
 
 
 def drawn_spec(rng: Random) -> PodSpec:
@@ -118,7 +118,7 @@ def test_words_and_judge_agree_on_who_is_bound_where(batch: int) -> None:
                 assert cells.numa_nodes_held(site, place, place.devices) == held(place, node)
                 assert numa_nodes_of(place.cpuset, topology) == homes - {None}
                 assert pool_on_numa_nodes(place.cpuset, expected, topology) == there
-                assert cells.cpus_of(site, place.cpuset, expected) == there
+                assert cells.pool_cpus_on_numa_nodes(site, place.cpuset, expected) == there
     assert len(seen) >= 6
 
 

@@ -10,9 +10,9 @@ from judge.hand import MACHINE
 from placer.judge.open_nodes import admits_new_pods, node_admission_key
 from placer_models.affinity import EVERY_NAMESPACE, SYSTEM_NAMESPACE, AffinityLevel, AffinityTerm
 from placer_models.cluster import Node
-from placer_models.network import Grouping, LevelRule
+from placer_models.network import GatherOrSpread, LevelRule
 from placer_models.node_affinity import NAME_FIELD, NodeAffinity, NodeTerm, PreferredTerm
-from placer_models.node_rules import node_admits, weight_missed
+from placer_models.node_rules import node_rules_allow, weight_missed
 from placer_models.pod import PodSpec
 from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression, SelectorOperator
@@ -209,7 +209,7 @@ def test_open_nodes_are_open_to_judge_and_solver_alike() -> None:
         verdicts.add((comes, lost > 0))
 
         assert admits_new_pods(node, spec) is comes
-        assert node_admits(node, spec) is comes
+        assert node_rules_allow(node, spec) is comes
         assert weight_missed(spec, node) == lost
     assert len(verdicts) == 4
 
@@ -236,7 +236,7 @@ def test_the_judge_tells_pods_apart_by_all_that_decides_where_they_may_come() ->
     for node, spec in nodes_and_specs():
         looked_at = _Recorder(spec)
         admits_new_pods(node, cast("PodSpec", looked_at))
-        node_admits(node, cast("PodSpec", looked_at))
+        node_rules_allow(node, cast("PodSpec", looked_at))
         assert looked_at.seen <= kept_by.seen
 
 
@@ -255,5 +255,5 @@ def test_wishes_of_nodes_and_strengths_are_what_they_say() -> None:
     assert AffinityTerm(()).required
     assert not SpreadConstraint("k", strength=Strength.PREFERRED).required
     assert not AffinityTerm((), strength=Strength.PREFERRED).required
-    assert LevelRule("rack", Grouping.GATHER).required
-    assert not LevelRule("rack", Grouping.GATHER, Strength.PREFERRED).required
+    assert LevelRule("rack", GatherOrSpread.GATHER).required
+    assert not LevelRule("rack", GatherOrSpread.GATHER, Strength.PREFERRED).required

@@ -13,23 +13,23 @@ from features.misfits import with_breaches
 from moving_question import asked_of, may_move, questions
 from moving_worlds import mixed_moving_instance, tied_instance
 from placer.judge import homes
-from placer.judge.breaches import blamed
+from placer.judge.breaches import breaches_of_complete_placement
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, RunningPod
 from placer_models.device_share import DeviceShare
 from placer_models.moves import (
     complete_with_current,
-    homes_left,
     is_where_it_was,
     movable_pods,
     moves_of,
+    placement_without_stayers,
     rules_mended,
+    vacated_homes,
     with_movable_pods,
-    without_stayers,
 )
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Pod, PodSpec
-from placer_models.reach import any_reaches_beyond, node_local_pod, reaches_beyond
+from placer_models.reach import any_reaches_beyond, reaches_beyond, without_asks_beyond_node
 from placer_models.topology_spread import SpreadConstraint
 from pools import pools
 
@@ -180,12 +180,12 @@ def test_who_moves_and_who_stays_is_as_the_page_says(batch: int) -> None:
                 full = completed(asked, placement)
                 stayers += sum(home.key not in place_of for home in asked.homes)
 
-                assert list(homes_left(asked, placement)) == gone
+                assert list(vacated_homes(asked, placement)) == gone
                 assert homes.homes_of_moved(asked, placement.pods) == gone
                 if any(key not in {p.key for g in asked.gangs for p in g.pods} for key in place_of):
                     continue
                 assert {p.key: p for p in complete_with_current(asked, placement).pods} == full
-                left = {place.key for place in without_stayers(asked, placement).pods}
+                left = {place.key for place in placement_without_stayers(asked, placement).pods}
                 staying = {home.key for home in asked.homes} - {home.key for home in gone}
                 assert left == place_of.keys() - staying
     assert moves > 10
@@ -197,7 +197,9 @@ def misplaced(instance: Instance) -> Iterator[tuple[set[str], set[tuple[str, str
     _, breaking = may_move(instance)
     for group in breaking:
         asked = asked_of(replace(instance, gangs=(), groups=()), [group])
-        faults = blamed(asked, Placement(tuple(completed(asked, Placement()).values())))
+        faults = breaches_of_complete_placement(
+            asked, Placement(tuple(completed(asked, Placement()).values()))
+        )
         gangs = {gang.name for gang in asked.gangs}
         broken = {
             (running.pod.name, fault.rule)
@@ -217,7 +219,7 @@ def test_moves_name_the_rules_that_they_mend(batch: int) -> None:
     mended = 0
     for seed in range(8 * batch, 8 * batch + 8):
         instance = leaving_instance(seed)
-        movable = movable_pods(instance, blamed)
+        movable = movable_pods(instance, breaches_of_complete_placement)
         groups = list(misplaced(instance))
         fitting, _ = may_move(instance)
 
@@ -260,7 +262,7 @@ def test_who_is_placed_elsewhere_leaves_and_nobody_else(batch: int) -> None:
         away = {place.key for place in placement.pods if is_away(instance, place)}
         go = [group for group in breaking if any(r.pod.key in away for r in group)]
         expected = asked_of(instance, fitting, go, [g for g in breaking if g not in go])
-        asked = with_movable_pods(instance, blamed, placement)
+        asked = with_movable_pods(instance, breaches_of_complete_placement, placement)
         leaving += len(go)
 
         assert {home.key for home in asked.homes} == {home.key for home in expected.homes}
@@ -303,4 +305,4 @@ def test_what_reaches_beyond_a_node_is_left_out_of_one_node() -> None:
     assert [reaches_beyond(one.spec) for one in (alone, far, over)] == [False, True, True]
     assert any_reaches_beyond([alone, far])
     assert not any_reaches_beyond([alone, alone])
-    assert [node_local_pod(one) for one in (alone, far, over)] == [alone] * 3
+    assert [without_asks_beyond_node(one) for one in (alone, far, over)] == [alone] * 3

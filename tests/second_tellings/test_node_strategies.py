@@ -18,14 +18,24 @@ from placer_models.capacity import Quantity
 from placer_models.cluster import Instance, Node
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.goals import TIERS_OF
 from placer_models.illegal_running import illegality
-from placer_models.node_strategy import LOOK_AT_WHAT_IS_LEFT, LoadAsk, NodeLoad, NodeStrategy
+from placer_models.node_strategy import (
+    LOOK_AT_WHAT_IS_LEFT,
+    AskByResourceClass,
+    NodeStrategy,
+    StrategyNodeLoad,
+)
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources, pods_of
 from placer_models.policy import QosClass
-from placer_models.resource_classes import ask_of, classes_of, load_of, totals_of
+from placer_models.resource_classes import (
+    ask_of,
+    node_load_before_new_pods,
+    resource_class_totals,
+    resource_classes_asked_by_any,
+)
 from placer_models.topology import Hugepages
 from placer_models.variants import spec_on
 from second_tellings.drawing import all_pods, mixed_worlds
@@ -75,7 +85,7 @@ def taken(spec: PodSpec, has: Mapping[str, int]) -> dict[str, int]:
     for request in asked.devices:
         kind, share = request.type, request.share or DeviceShare()
         there = has.get(kind, 0) // 100
-        every = dict(spec.strategies).get(kind) is DeviceStrategy.APPLY_FOR_ALL
+        every = dict(spec.strategies).get(kind) is DeviceRequestFanOut.APPLY_FOR_ALL
         count = request.count * (max(there, 1) if every else 1)
         mean = {
             name.removeprefix(f"{kind}."): amount // there if there else 0
@@ -204,14 +214,14 @@ def test_classes_are_those_of_the_page() -> None:
     """
     for instance in (*mixed_worlds(), *(shared_world(seed) for seed in range(40))):
         specs = [pod.spec for pod in all_pods(instance)]
-        classes = classes_of(specs)
+        classes = resource_classes_asked_by_any(specs)
         assert classes == tuple(sorted({name for spec in specs for name in asks_for(spec)}))
         for there in instance.nodes:
             has = totals(there)
-            load = load_of(NodeStrategy.PACK, classes, has, specs)
+            load = node_load_before_new_pods(NodeStrategy.PACK, classes, has, specs)
             used = [sum(taken(spec, has).get(name, 0) for spec in specs) for name in classes]
 
-            assert totals_of(there) == has
+            assert resource_class_totals(there) == has
             assert load.used == tuple(used)
             assert load.total == tuple(has.get(name, 0) for name in classes)
             assert (load.running, load.new) == (len(specs), ())
@@ -225,8 +235,8 @@ def test_a_load_counts_the_pods_that_come() -> None:
     """
     Equal ones together, in whatever order they come.
     """
-    load = NodeLoad(NodeStrategy.SPREAD, 2, (0,), (9,))
-    small, large = LoadAsk((1,), (0,)), LoadAsk((2,), (0,))
+    load = StrategyNodeLoad(NodeStrategy.SPREAD, 2, (0,), (9,))
+    small, large = AskByResourceClass((1,), (0,)), AskByResourceClass((2,), (0,))
     three = load.with_pod(large).with_pod(small).with_pod(large)
 
     assert three == load.with_pod(small).with_pod(large).with_pod(large)
@@ -271,7 +281,7 @@ def drawn_spec(rng: Random) -> PodSpec:
         ),
     )
     part = None if share == DeviceShare() or rng.random() < 0.3 else share
-    every = (("nic", DeviceStrategy.APPLY_FOR_ALL),) if kind == "nic" and count == 1 else ()
+    every = (("nic", DeviceRequestFanOut.APPLY_FOR_ALL),) if kind == "nic" and count == 1 else ()
     return PodSpec(
         (
             Container(

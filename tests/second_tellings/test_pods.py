@@ -10,7 +10,7 @@ import pytest
 
 from placer_models.capacity import Quantity
 from placer_models.device_share import DeviceShare
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.pod import Container, ContainerRole, DeviceRequest, PodSpec, Resources
 from placer_models.policy import BindPolicy, DeviceScope, ExclusivePolicy, QosClass, Strength
 from placer_models.topology import Hugepages
@@ -146,7 +146,7 @@ def test_locality_is_for_pods_with_several_things_of_which_some_are_their_own() 
     verdicts = Counter[bool]()
     specs = [pod.spec for world in mixed_worlds() for pod in all_pods(world)]
     specs += [one(cpus, memory) for cpus in range(3) for memory in range(2)]
-    every = (("rdma", DeviceStrategy.APPLY_FOR_ALL),)
+    every = (("rdma", DeviceRequestFanOut.APPLY_FOR_ALL),)
     nics = Resources(devices=(DeviceRequest("rdma", 1),))
     specs.append(PodSpec((Container("app", nics),), strategies=every))
     for spec in specs:

@@ -6,18 +6,18 @@ from random import Random
 
 import pytest
 
-from placer_models.capacity import Quantity, Unit
+from placer_models.capacity import CapacityUnit, Quantity
 from placer_models.device import Device
 from placer_models.device_share import (
     DeviceShare,
-    part_of,
+    amounts_of_share,
+    device_capacity_of,
     share_fits,
     share_left,
-    share_room,
-    share_taken,
-    totals_of,
+    share_unless_whole,
     used_millionths,
-    with_both_memories,
+    whole_device_amounts,
+    with_memory_in_both_units,
 )
 
 NAMES = ("bandwidth", "space")
@@ -64,7 +64,9 @@ def in_hundredths(amounts: Amounts) -> tuple[Fraction, ...]:
 def drawn_device(rng: Random) -> Device:
     """Draw a device with or without memory and quantities."""
     capacity = tuple(
-        Quantity(name, rng.choice((1, 7, 100)), rng.choice((Unit.UNITS, Unit.BYTES)))
+        Quantity(
+            name, rng.choice((1, 7, 100)), rng.choice((CapacityUnit.UNITS, CapacityUnit.BYTES))
+        )
         for name in NAMES
         if rng.random() < 0.6
     )
@@ -80,7 +82,9 @@ def drawn_share(rng: Random) -> DeviceShare:
         rng.choice((0, 1, 7, 8)) if memory == "bytes" else None,
         rng.choice((0, 1, 33, 100, 101)) if memory == "percent" else None,
         tuple(
-            Quantity(name, rng.choice((1, 7, 8)), rng.choice((Unit.UNITS, Unit.BYTES)))
+            Quantity(
+                name, rng.choice((1, 7, 8)), rng.choice((CapacityUnit.UNITS, CapacityUnit.BYTES))
+            )
             for name in NAMES
             if rng.random() < 0.3
         ),
@@ -96,14 +100,14 @@ def test_shares_take_what_the_page_says(batch: int) -> None:
     fitted = refused = 0
     for _ in range(300):
         device, share = drawn_device(rng), drawn_share(rng)
-        totals = totals_of(device)
+        totals = device_capacity_of(device)
         expected = takes(share, device)
-        amounts = share_taken(share, totals)
+        amounts = amounts_of_share(share, totals)
         refused += expected is None
 
-        assert share_room(totals) == in_hundredths(has(device))
+        assert whole_device_amounts(totals) == in_hundredths(has(device))
         assert amounts == (None if expected is None else in_hundredths(expected))
-        left = share_room(totals)
+        left = whole_device_amounts(totals)
         for _ in range(3):
             if amounts is None or expected is None:
                 break
@@ -120,10 +124,13 @@ def test_of_an_unknown_device_percent_alone_can_be_had() -> None:
     """
     As of one whose memory nobody knows, and which has no quantities.
     """
-    assert totals_of(None) == totals_of(Device("gpu", 0))
-    assert share_taken(DeviceShare(percent=30), totals_of(None)) == (30, 0)
-    assert share_taken(DeviceShare(memory_bytes=1), totals_of(None)) is None
-    assert share_taken(DeviceShare(capacity=(Quantity("space", 1),)), totals_of(None)) is None
+    assert device_capacity_of(None) == device_capacity_of(Device("gpu", 0))
+    assert amounts_of_share(DeviceShare(percent=30), device_capacity_of(None)) == (30, 0)
+    assert amounts_of_share(DeviceShare(memory_bytes=1), device_capacity_of(None)) is None
+    assert (
+        amounts_of_share(DeviceShare(capacity=(Quantity("space", 1),)), device_capacity_of(None))
+        is None
+    )
 
 
 def test_totals_have_names_in_the_order_of_their_amounts() -> None:
@@ -132,10 +139,10 @@ def test_totals_have_names_in_the_order_of_their_amounts() -> None:
     """
     device = Device("disk", 0, memory_bytes=3, capacity=(Quantity("space", 5),))
 
-    assert totals_of(device).names == ("percent", "memory", "space")
-    assert share_room(totals_of(device)) == (100, 300, 500)
-    assert totals_of(device).of_all
-    assert not totals_of(Device("gpu", 0)).of_all
+    assert device_capacity_of(device).names == ("percent", "memory", "space")
+    assert whole_device_amounts(device_capacity_of(device)) == (100, 300, 500)
+    assert device_capacity_of(device).of_all
+    assert not device_capacity_of(Device("gpu", 0)).of_all
 
 
 @pytest.mark.parametrize("seed", range(100))
@@ -169,10 +176,12 @@ def test_a_share_says_its_memory_in_both_units(seed: int) -> None:
     of_all = Fraction(100 * size, total) if known else 0
     of_one = floor(Fraction(percent * total, 100)) if known else None
 
-    assert with_both_memories(by_size, total).memory_percent == (floor(of_all) if known else None)
-    assert with_both_memories(by_percent, total).memory_bytes == of_one
-    assert with_both_memories(both, total) == both
-    assert with_both_memories(DeviceShare(percent=1), total) == DeviceShare(percent=1)
+    assert with_memory_in_both_units(by_size, total).memory_percent == (
+        floor(of_all) if known else None
+    )
+    assert with_memory_in_both_units(by_percent, total).memory_bytes == of_one
+    assert with_memory_in_both_units(both, total) == both
+    assert with_memory_in_both_units(DeviceShare(percent=1), total) == DeviceShare(percent=1)
 
 
 def test_only_a_share_that_leaves_something_is_a_part() -> None:
@@ -181,6 +190,6 @@ def test_only_a_share_that_leaves_something_is_a_part() -> None:
     """
     half, whole = DeviceShare(percent=50), DeviceShare(percent=100, memory_percent=100)
 
-    assert part_of(half) is half
-    assert part_of(whole) is None
-    assert part_of(None) is None
+    assert share_unless_whole(half) is half
+    assert share_unless_whole(whole) is None
+    assert share_unless_whole(None) is None

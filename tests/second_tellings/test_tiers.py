@@ -12,7 +12,7 @@ from moving_worlds import mixed_moving_instance
 from placer_models.cluster import Instance, Node
 from placer_models.goals import MOVES, USABLE, Sense, placed_tier, tiers_for
 from placer_models.node_strategy import NodeStrategy
-from placer_models.optional_tiers import optional_tiers
+from placer_models.optional_tiers import tiers_asked_by_instance
 from placer_models.pod import PodSpec
 from placer_models.policy import ExclusivePolicy, PartitionPolicy, QosClass, Strength
 from placer_models.taints import TaintEffect
@@ -140,7 +140,7 @@ def test_an_instance_has_the_tiers_of_the_page(strategy: NodeStrategy) -> None:
     seen = set()
     for world in mixed_worlds():
         instance = replace(world, strategy=strategy)
-        asked = optional_tiers(instance)
+        asked = tiers_asked_by_instance(instance)
         found = tiers_for((gang.priority for gang in instance.gangs), asked)
         expected = tiers(instance)
         seen.update(name.split("-")[0] for name in expected)
@@ -162,7 +162,7 @@ def test_running_pods_in_breach_have_their_tiers(batch: int) -> None:
         world = with_breaches(Random(f"tiers-{seed}"), mixed_moving_instance(seed))
         for instance in questions(world):
             leaving += len(instance.could_leave)
-            asked = optional_tiers(instance)
+            asked = tiers_asked_by_instance(instance)
             priorities = [gang.priority for gang in instance.gangs]
 
             assert [tier.name for tier in tiers_for(priorities, asked)] == tiers(instance)

@@ -8,7 +8,7 @@ from placer_models.device import Device
 from placer_models.visible_devices import (
     GpuVendor,
     gpu_environment,
-    has_readable_id,
+    gpu_has_runtime_readable_id,
     vendor_of,
 )
 
@@ -58,7 +58,7 @@ def test_a_runtime_reads_ids_of_its_own_kind(id: str, by_nvidia: bool, by_amd: b
     AMD's takes short numbers for indices, so an id is hexadecimal with 0x, or long.
     """
     for model, readable in (("H100", by_nvidia), ("MI300X", by_amd)):
-        assert has_readable_id(Device("gpu", 0, id=id, model=model)) is readable
+        assert gpu_has_runtime_readable_id(Device("gpu", 0, id=id, model=model)) is readable
 
 
 def shown(

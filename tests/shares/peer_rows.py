@@ -15,8 +15,8 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device
 from placer_models.device_request import DeviceRequestError, devices_asked
-from placer_models.device_share import DeviceShare, with_both_memories
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.device_share import DeviceShare, with_memory_in_both_units
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.placement import DeviceGrant, Placed, PodPlacement
 from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, PodSpec, Resources
 from placer_models.policy import JointScope, Strength
@@ -82,7 +82,7 @@ def _strategy(pod: Row) -> str | None:
         return None
     strategy: str | None = (hints.get("rdma") or {}).get("allocateStrategy")
     beside = pod.get("device_joint_allocate") and len(asked) > 1
-    return strategy or (DeviceStrategy.APPLY_FOR_EACH_GROUP.value if beside else None)
+    return strategy or (DeviceRequestFanOut.APPLY_FOR_EACH_GROUP.value if beside else None)
 
 
 def compared(row: Row) -> str:
@@ -147,7 +147,7 @@ def _answer(row: Row) -> tuple[DeviceGrant, ...] | None:
     spec = PodSpec(
         (Container("main", requests),),
         joint=joint,
-        strategies=(("rdma", DeviceStrategy(strategy)),) if strategy else (),
+        strategies=(("rdma", DeviceRequestFanOut(strategy)),) if strategy else (),
     )
     node = Node("n", machine)
     instance = Instance(
@@ -188,10 +188,10 @@ def _memory(row: Row, kind: str, minor: int) -> int:
 def _resources(grant: DeviceGrant, row: Row) -> list[int]:
     """Return percent, and of a GPU its memory in bytes and percent, that a grant is of."""
     whole = DeviceShare(100, memory_percent=100 if grant.type == GPU else None)
-    share = with_both_memories(grant.share or whole, _memory(row, grant.type, grant.minor))
+    share = with_memory_in_both_units(grant.share or whole, _memory(row, grant.type, grant.minor))
     return [share.percent or 0, share.memory_bytes or 0, share.memory_percent or 0]
 
 
 def _filled(kind: str, minor: int, resources: Mapping[str, str], row: Row) -> list[int]:
-    share = with_both_memories(_share(kind, resources), _memory(row, kind, minor))
+    share = with_memory_in_both_units(_share(kind, resources), _memory(row, kind, minor))
     return [share.percent or 0, share.memory_bytes or 0, share.memory_percent or 0]

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placer.judge.measure import measure
-from placer.load import in_catalogue, load_instance
+from placer.load import is_catalogue_machine, load_instance
 from placer.quota.choose import choose_device
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
 from placer.search import joint_search
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.capacity import Quantity, Unit
+from placer_models.capacity import CapacityUnit, Quantity
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device, VirtualFunction
 from placer_models.device_share import DeviceShare, used_millionths
@@ -167,15 +167,18 @@ def test_other_devices_and_quantities_are_chosen_alike(engine: Engine) -> None:
     """
     Disks with space and queues: 8 of 10 queues are much, and 1 of 100 bytes are little.
     """
-    capacity = (Quantity("queues", 10, Unit.UNITS), Quantity("space", 100, Unit.BYTES))
+    capacity = (
+        Quantity("queues", 10, CapacityUnit.UNITS),
+        Quantity("space", 100, CapacityUnit.BYTES),
+    )
     disks = tuple(Device("disk", i, numa_node=0, capacity=capacity) for i in range(2))
     machine = replace(BOX, devices=disks)
 
     def taking(queues: int, space: int) -> DeviceShare:
         return DeviceShare(
             capacity=(
-                Quantity("queues", queues, Unit.UNITS),
-                Quantity("space", space, Unit.BYTES),
+                Quantity("queues", queues, CapacityUnit.UNITS),
+                Quantity("space", space, CapacityUnit.BYTES),
             )
         )
 
@@ -315,7 +318,7 @@ def test_a_file_says_what_its_pods_choose(tmp_path: Path) -> None:
     chosen = [gang.pods[0].spec.device_choice for gang in instance.gangs]
     assert chosen == [LEAST, MOST, None]
     path = tmp_path / "again.yaml"
-    path.write_text(instance_to_yaml(instance, in_catalogue), "utf-8")
+    path.write_text(instance_to_yaml(instance, is_catalogue_machine), "utf-8")
     assert load_instance([path]) == instance
 
 

@@ -10,8 +10,8 @@ from placer.slots.resources import (
     ZERO,
     ResourceAmounts,
     ResourceProfile,
-    add,
-    extended,
+    add_amounts,
+    extended_amounts,
 )
 from placer.slots.workers.default_slots import default_slot
 from placer.slots.workers.model import (
@@ -42,7 +42,7 @@ def amounts(row: Row, managed: str = "managed_off_heap_bytes") -> ResourceAmount
         heap_bytes=row.get("heap", 0),
         off_heap_bytes=row.get("offHeap", 0),
         network_bytes=row.get("network", 0),
-        extended_e8=extended(more),
+        extended_e8=extended_amounts(more),
         **{managed: row.get("managed", 0)},
     )
 
@@ -78,7 +78,7 @@ def _pending(row: Row, like: ResourceAmounts) -> RequestedWorker:
     used = ZERO
     if "used" in row:
         slot, count = row["used"]
-        used = add(used, amounts(slot), count)
+        used = add_amounts(used, amounts(slot), count)
     return RequestedWorker(total, default_slot(total, row["slots"]), used)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from placer.slots.compiled import CompiledJob
-from placer.slots.file import compile_file, read_job_graph
+from placer.slots.file import compile_job_file, read_job_graph
 from placer.slots.graph import JobGraph
 
 DATA = Path(__file__).parent / "data"
@@ -41,7 +41,7 @@ def read(folder: Path, job: Mapping[str, object]) -> JobGraph:
 
 def compiled(folder: Path, job: Mapping[str, object]) -> CompiledJob:
     """Compile a job graph through its file."""
-    return compile_file(job_file(folder, job))
+    return compile_job_file(job_file(folder, job))
 
 
 def chain_names(job: CompiledJob, chain: int) -> list[str]:

@@ -12,11 +12,11 @@ from placer.slots.resources import (
     UNKNOWN,
     ResourceAmounts,
     ResourceProfile,
-    merge_all,
+    merge_all_profiles,
     multiply,
     subtract,
 )
-from placer.slots.workers.allocate import allocate, allocate_in_order
+from placer.slots.workers.allocate import allocate_slots, allocate_slots_in_order
 from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.model import (
     JobNeeds,
@@ -25,7 +25,7 @@ from placer.slots.workers.model import (
     SlotGrant,
     SlotNeed,
     Worker,
-    WorkerMatching,
+    WorkerMatchingStrategy,
     WorkerReserve,
     Workers,
 )
@@ -41,7 +41,9 @@ def test_slots_in_order_go_where_the_peer_puts_them(row: Row) -> None:
     """
     The same slots on the same workers, and as many new ones; ties may fall otherwise.
     """
-    found = allocate_in_order(workers(row), jobs(row), WorkerMatching(row["matching"]))
+    found = allocate_slots_in_order(
+        workers(row), jobs(row), WorkerMatchingStrategy(row["matching"])
+    )
 
     assert found.new_workers == row["new"]
     if "registeredGrants" in row:
@@ -54,7 +56,7 @@ def test_no_fewer_workers_would_do(row: Row) -> None:
     """
     As few new workers as the proven optimum, and never more than the peer starts.
     """
-    found = allocate(workers(row), jobs(row))
+    found = allocate_slots(workers(row), jobs(row))
 
     assert found.proven
     assert found.new_workers <= row["new"]
@@ -68,7 +70,7 @@ def test_the_rows_save_an_eighth_of_the_workers() -> None:
     """
     known = [row for row in ROWS if "optimum" in row]
     peer = sum(row["new"] for row in known)
-    ours = sum(allocate(workers(row), jobs(row)).new_workers for row in known)
+    ours = sum(allocate_slots(workers(row), jobs(row)).new_workers for row in known)
 
     assert (len(known), peer, ours) == (52, 245, 214)
 
@@ -105,7 +107,7 @@ def assert_all_served(found: SlotAllocation, there: Workers, asked: list[JobNeed
 
 
 def taken(grants: Iterable[SlotGrant]) -> ResourceProfile:
-    return merge_all(multiply(grant.slot, grant.count) for grant in grants)
+    return merge_all_profiles(multiply(grant.slot, grant.count) for grant in grants)
 
 
 def heap(size_gib: int) -> ResourceAmounts:
@@ -125,8 +127,8 @@ def test_two_pairs_share_two_workers() -> None:
     """
     asked = [job("j", 3, 3, 7, 7)]
 
-    assert allocate_in_order(Workers(TEN), asked).new_workers == 3
-    found = allocate(Workers(TEN), asked)
+    assert allocate_slots_in_order(Workers(TEN), asked).new_workers == 3
+    found = allocate_slots(Workers(TEN), asked)
     assert (found.new_workers, found.proven) == (2, True)
 
 
@@ -134,7 +136,7 @@ def test_a_job_that_no_worker_can_hold_leaves_the_others_alone() -> None:
     """
     11 GiB fit no new worker of 10. The job is named, takes nothing, and hinders nobody.
     """
-    found = allocate(Workers(TEN), [job("a", 6), job("b", 1, 11), job("c", 4)])
+    found = allocate_slots(Workers(TEN), [job("a", 6), job("b", 1, 11), job("c", 4)])
 
     assert found.unfulfillable == ("b",)
     assert found.new_workers == 1
@@ -148,7 +150,7 @@ def test_a_large_slot_goes_where_only_it_fits() -> None:
     large = ResourceAmounts(cpu_e8=100, heap_bytes=12 * GIB)
     there = Workers(TEN, (Worker(large, large, TEN.default_slot),))
 
-    found = allocate(there, [job("a", 5, 5), job("b", 11), job("c", 11)])
+    found = allocate_slots(there, [job("a", 5, 5), job("b", 11), job("c", 11)])
 
     assert (found.new_workers, found.unfulfillable) == (1, ("c",))
     assert [(grant.job, grant.worker) for grant in found.on_registered] == [("b", 0)]
@@ -160,7 +162,7 @@ def test_an_unknown_need_takes_the_workers_own_default_slot() -> None:
     """
     small = Worker(heap(10), heap(2), default_slot=heap(2))
 
-    found = allocate(Workers(TEN, (small,)), [JobNeeds("j", (SlotNeed(UNKNOWN, 3),))])
+    found = allocate_slots(Workers(TEN, (small,)), [JobNeeds("j", (SlotNeed(UNKNOWN, 3),))])
 
     assert [(g.slot, g.count) for g in found.on_registered] == [(heap(2), 1)]
     assert [(g.slot, g.count) for g in found.on_pending] == [(TEN.default_slot, 2)]
@@ -174,12 +176,13 @@ def test_the_reserve_comes_on_top() -> None:
     asked = [job("j", 10)]
 
     assert (
-        allocate(Workers(TEN, reserve=WorkerReserve(redundant_workers=1)), asked).new_workers == 2
+        allocate_slots(Workers(TEN, reserve=WorkerReserve(redundant_workers=1)), asked).new_workers
+        == 2
     )
-    found = allocate(Workers(TEN, reserve=WorkerReserve(1, min_cpu_e8=300)), asked)
+    found = allocate_slots(Workers(TEN, reserve=WorkerReserve(1, min_cpu_e8=300)), asked)
     assert (found.new_workers, found.proven) == (3, True)
     least = WorkerReserve(min_memory_bytes=41 * GIB)
-    assert allocate(Workers(TEN, reserve=least), asked).new_workers == 5
+    assert allocate_slots(Workers(TEN, reserve=least), asked).new_workers == 5
 
 
 def test_the_bound_counts_the_reserve_where_default_slots_differ() -> None:
@@ -190,7 +193,7 @@ def test_the_bound_counts_the_reserve_where_default_slots_differ() -> None:
     small = Worker(heap(10), ResourceAmounts(cpu_e8=2, heap_bytes=4 * GIB), default_slot=heap(2))
     there = Workers(TEN, (small,), reserve=WorkerReserve(redundant_workers=1))
 
-    found = allocate(there, [JobNeeds("j", (SlotNeed(UNKNOWN, 2),))])
+    found = allocate_slots(there, [JobNeeds("j", (SlotNeed(UNKNOWN, 2),))])
 
     assert (found.new_workers, found.bound, found.proven) == (1, 1, True)
 
@@ -201,8 +204,8 @@ def test_a_choice_of_jobs_counts_their_weights() -> None:
     """
     asked = [job("large", 7), job("a", 4), job("b", 5)]
 
-    first = allocate(Workers(TEN), asked, most_new=1)
-    most = allocate(Workers(TEN), asked, most_new=1, weights=[1, 1, 1])
+    first = allocate_slots(Workers(TEN), asked, most_new=1)
+    most = allocate_slots(Workers(TEN), asked, most_new=1, weights=[1, 1, 1])
 
     assert first.unfulfillable == ("a", "b")
     assert most.unfulfillable == ("large",)
@@ -218,14 +221,14 @@ def test_a_reserve_that_no_worker_makes_up_is_refused() -> None:
     spec = worker_spec(ResourceAmounts(heap_bytes=GIB), slots=1)
 
     with pytest.raises(ValueError, match="cpu_e8: the reserve lacks 1, and a new worker has none"):
-        allocate(Workers(spec, reserve=WorkerReserve(min_cpu_e8=1)), [])
+        allocate_slots(Workers(spec, reserve=WorkerReserve(min_cpu_e8=1)), [])
 
 
 def test_little_work_gives_a_start_and_an_honest_bound() -> None:
     """
     With no work to spend the answer is a first fit, and it does not claim to be proven.
     """
-    found = allocate(Workers(TEN), [job("j", 3, 3, 7, 7, 6, 6, 6)], work_limit=0)
+    found = allocate_slots(Workers(TEN), [job("j", 3, 3, 7, 7, 6, 6, 6)], work_limit=0)
 
     assert found.bound is not None
     assert found.bound <= 5 <= found.new_workers
@@ -251,13 +254,16 @@ def test_the_fewest_is_what_trying_everything_finds(
     )
     asked = [JobNeeds("j", tuple(SlotNeed(ResourceAmounts(*slot), 1) for slot in slots))]
 
-    found = allocate(Workers(spec, pending=pending), asked, work_limit=work_limit)
+    found = allocate_slots(Workers(spec, pending=pending), asked, work_limit=work_limit)
 
     fewest = fewest_by_trying(slots, rooms, (9, 9))
     assert found.bound is not None
     assert found.bound <= fewest <= found.new_workers
     assert found.proven or not work_limit
-    usual = [allocate_in_order(Workers(spec, pending=pending), asked, m) for m in WorkerMatching]
+    usual = [
+        allocate_slots_in_order(Workers(spec, pending=pending), asked, m)
+        for m in WorkerMatchingStrategy
+    ]
     assert found.new_workers <= min(other.new_workers for other in usual)
     assert_all_served(found, Workers(spec, pending=pending), asked)
 
@@ -287,13 +293,13 @@ def test_many_slots_are_no_matter() -> None:
     """
     sizes = JobNeeds("j", tuple(SlotNeed(heap(size), 200) for size in (3, 5, 7)))
 
-    found = allocate(Workers(TEN), [sizes])
+    found = allocate_slots(Workers(TEN), [sizes])
 
     assert (found.new_workers, found.proven) == (300, True)
 
 
-@pytest.mark.parametrize("matching", WorkerMatching)
-def test_running_workers_are_matched_as_told(matching: WorkerMatching) -> None:
+@pytest.mark.parametrize("matching", WorkerMatchingStrategy)
+def test_running_workers_are_matched_as_told(matching: WorkerMatchingStrategy) -> None:
     """
     Workers are used by 0, 50 and 25 %; three default slots find their way.
     """
@@ -303,12 +309,12 @@ def test_running_workers_are_matched_as_told(matching: WorkerMatching) -> None:
         Worker(total, ResourceAmounts(free, free), spec.default_slot) for free in (8, 4, 6)
     )
 
-    found = allocate_in_order(
+    found = allocate_slots_in_order(
         Workers(spec, running), [JobNeeds("j", (SlotNeed(UNKNOWN, 3),))], matching
     )
 
     assert [counted(found.on_registered)[i, "j", spec.default_slot] for i in range(3)] == {
-        WorkerMatching.FIRST_FIT: [3, 0, 0],
-        WorkerMatching.LEAST_UTILIZED: [2, 0, 1],
-        WorkerMatching.MOST_UTILIZED: [0, 2, 1],
+        WorkerMatchingStrategy.FIRST_FIT: [3, 0, 0],
+        WorkerMatchingStrategy.LEAST_UTILIZED: [2, 0, 1],
+        WorkerMatchingStrategy.MOST_UTILIZED: [0, 2, 1],
     }[matching]

@@ -7,7 +7,7 @@ import pytest
 
 from placer.slots.compiler import compile_job
 from placer.slots.errors import JobGraphError
-from placer.slots.file import compile_file
+from placer.slots.file import compile_job_file
 from placer.slots.graph import (
     JobGraph,
     ManagedMemoryShare,
@@ -246,7 +246,7 @@ def test_a_fault_in_a_file_is_one_clear_error(case: str, tmp_path: Path) -> None
     path.write_text(HEAD + body, encoding="utf-8")
 
     with pytest.raises(InputError) as caught:
-        compile_file(path)
+        compile_job_file(path)
 
     assert str(caught.value) == f"{path}:{message}"
 
@@ -268,7 +268,7 @@ def test_a_file_of_another_kind_is_named(text: str, message: str, tmp_path: Path
     path.write_text(text, encoding="utf-8")
 
     with pytest.raises(InputError) as caught:
-        compile_file(path)
+        compile_job_file(path)
 
     assert str(caught.value).endswith(message)
 

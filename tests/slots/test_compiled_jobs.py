@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from placer.slots.compiled import CompiledJob, KindFractions, OperatorChainEdge
+from placer.slots.compiled import CompiledJob, MemoryKindFractions, OperatorChainEdge
 from placer.slots.compiler import compile_job
 from placer.slots.graph import (
     Chaining,
@@ -22,7 +22,7 @@ from placer.slots.graph import (
     RuntimeSemantics,
     SlotSharingGroup,
 )
-from placer.slots.network_memory import network_bytes
+from placer.slots.network_memory import network_memory_of_chains
 from placer.slots.resources import UNKNOWN, ResourceAmounts
 
 PIPELINED, BLOCKING = EdgeExchange.PIPELINED, EdgeExchange.BLOCKING
@@ -34,7 +34,9 @@ def chains(job: CompiledJob) -> list[list[str]]:
 
 def kinds(job: CompiledJob) -> list[tuple[float, float]]:
     return [
-        (float(f.on_heap), float(f.off_heap)) for f in job.fractions if isinstance(f, KindFractions)
+        (float(f.on_heap), float(f.off_heap))
+        for f in job.fractions
+        if isinstance(f, MemoryKindFractions)
     ]
 
 
@@ -317,7 +319,7 @@ def test_network_memory_follows_from_channels(
     """
     From 7 subtasks to 3: channels of one reader, subpartitions of one writer (F2).
     """
-    found = network_bytes(
+    found = network_memory_of_chains(
         [OperatorChainEdge(0, 1, partition, exchange)], [7, 3], NetworkBuffers(buffer_bytes=1)
     )
 

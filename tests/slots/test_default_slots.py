@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from placer.slots.resources import UNKNOWN, ZERO, ResourceAmounts
-from placer.slots.workers.default_slots import default_slot, slots_of, worker_spec
+from placer.slots.workers.default_slots import default_slot, slots_per_worker, worker_spec
 from slots.clusters import amounts, profile
 from slots.job_files import Row, row_id, rows
 
@@ -26,7 +26,7 @@ def test_a_worker_holds_as_many_slots_as_the_peers(row: Row) -> None:
     """
     The scarcest field decides how often a slot fits.
     """
-    assert slots_of(profile(row["total"]), amounts(row["slot"])) == row["count"]
+    assert slots_per_worker(profile(row["total"]), amounts(row["slot"])) == row["count"]
 
 
 def test_a_fraction_of_a_worker_is_a_slot() -> None:
@@ -83,6 +83,6 @@ def test_slots_of_nothing_and_unknown_workers_have_no_number() -> None:
     Neither question has an answer, so neither gets one.
     """
     with pytest.raises(ValueError, match="a slot of nothing"):
-        slots_of(WORKER, ZERO)
+        slots_per_worker(WORKER, ZERO)
     with pytest.raises(ValueError, match="the worker's total is unknown"):
-        slots_of(UNKNOWN, ResourceAmounts(1))
+        slots_per_worker(UNKNOWN, ResourceAmounts(1))

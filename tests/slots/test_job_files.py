@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.slots.compiler import compile_job
-from placer.slots.file import compile_file, read_job_graph
+from placer.slots.file import compile_job_file, read_job_graph
 from placer.slots.graph import (
     CONSUMER_WEIGHTS,
     Chaining,
@@ -42,7 +42,7 @@ def test_the_examples_compile(path: Path) -> None:
     """
     Each example of a job graph is one, in YAML and in JSON, with the same result.
     """
-    assert job_to_json(compile_file(path)) == job_to_json(compile_job(read_job_graph(path)))
+    assert job_to_json(compile_job_file(path)) == job_to_json(compile_job(read_job_graph(path)))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -188,7 +188,7 @@ def test_a_damaged_file_is_one_message_or_a_job(
 
     message = ""
     try:
-        compile_file(damaged)
+        compile_job_file(damaged)
     except InputError as error:
         message = str(error)
 

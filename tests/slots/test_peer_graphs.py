@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from placer.slots.amount_text import format_e8
-from placer.slots.compiled import CompiledJob, KindFractions
-from placer.slots.compiler import lay_out
+from placer.slots.compiled import CompiledJob, MemoryKindFractions
+from placer.slots.compiler import compile_unchecked_job
 from placer.slots.graph import ManagedMemoryShare, Operator
 from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile
 from placer_models.files.errors import InputError
@@ -63,7 +63,7 @@ def test_flip_53_compiles_as_the_peer_does(row: Row, kind: str, tmp_path: Path) 
         with pytest.raises(InputError, match=r"states no resources, but '.*' does"):
             compiled(tmp_path, document)
         # The peer gives every operator a weight of 1, those with resources too.
-        job = lay_out(replace(graph, operators=tuple(map(weighed, graph.operators))))
+        job = compile_unchecked_job(replace(graph, operators=tuple(map(weighed, graph.operators))))
     else:
         job = compiled(tmp_path, document)
 
@@ -76,7 +76,7 @@ def test_flip_53_compiles_as_the_peer_does(row: Row, kind: str, tmp_path: Path) 
     assert {
         name: float(fractions.on_heap if kind == "onHeap" else fractions.off_heap)
         for name, fractions in zip(job.operators, job.fractions, strict=True)
-        if isinstance(fractions, KindFractions)
+        if isinstance(fractions, MemoryKindFractions)
     } == expected["fractions"]
 
 

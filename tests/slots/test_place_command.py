@@ -12,7 +12,13 @@ from typer.testing import CliRunner, Result
 from placer.slots.resources import E8, ResourceAmounts
 from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.file import read_workers
-from placer.slots.workers.lacks import LimitReached, SearchTimeout, SlotLack, SlotTooLarge, lack_of
+from placer.slots.workers.lacks import (
+    GangWithoutSlots,
+    SearchTimeout,
+    SlotTooLarge,
+    WorkerLimitExceeded,
+    why_gang_lacks_slots,
+)
 from placer.slots.workers.model import SlotAllocation, Workers
 from placer_cli.slots import slots_app
 from placer_models.files.errors import InputError
@@ -334,10 +340,12 @@ def test_a_region_may_be_left_out_for_want_of_time(tmp_path: Path) -> None:
         tmp_path, {"operators": [operator("a", 9, cpu=1, heap="1Gi", extended={"gpu": 1})]}
     )
     workers = Workers(worker_spec(ResourceAmounts(4 * E8, 2**32), slots=4))
-    limit = LimitReached("maxCpu", 2)
+    limit = WorkerLimitExceeded("maxCpu", 2)
 
-    assert lack_of(unknown, 0, workers, limit, nothing) == SlotLack(0, SearchTimeout())
-    assert lack_of(gpus, 0, workers, limit, nothing) == SlotLack(
+    assert why_gang_lacks_slots(unknown, 0, workers, limit, nothing) == GangWithoutSlots(
+        0, SearchTimeout()
+    )
+    assert why_gang_lacks_slots(gpus, 0, workers, limit, nothing) == GangWithoutSlots(
         0, SlotTooLarge(0, (("gpu", E8, 0),))
     )
 

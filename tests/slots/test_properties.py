@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placer.slots.compiled import CompiledJob, KindFractions
+from placer.slots.compiled import CompiledJob, MemoryKindFractions
 from placer.slots.compiler import compile_job
 from placer.slots.graph import (
     EdgeExchange,
@@ -18,8 +18,8 @@ from placer.slots.graph import (
     OperatorEdge,
     SlotSharingGroup,
 )
-from placer.slots.resources import UNKNOWN, ResourceAmounts, merge_all
-from placer.slots.slot_memory import SlotMemory
+from placer.slots.resources import UNKNOWN, ResourceAmounts, merge_all_profiles
+from placer.slots.slot_memory import SlotManagedMemory
 from slots.random_jobs import job_graphs
 
 LAST_PLACE = Decimal("1e-16")
@@ -33,7 +33,7 @@ def members(job: CompiledJob, group: int) -> list[int]:
 def kinds(job: CompiledJob, operator: int) -> tuple[Decimal, Decimal]:
     """Return an operator's fractions of both kinds."""
     fractions = job.fractions[operator]
-    assert isinstance(fractions, KindFractions)
+    assert isinstance(fractions, MemoryKindFractions)
     return fractions.on_heap, fractions.off_heap
 
 
@@ -109,7 +109,7 @@ def test_quotas_of_a_compiled_group_fit_its_slot(graph: JobGraph, size_bytes: in
 
     for group in range(len(job.groups)):
         for kind in (0, 1):
-            memory = SlotMemory(size_bytes)
+            memory = SlotManagedMemory(size_bytes)
             fractions = {job.operators[i]: kinds(job, i)[kind] for i in members(job, group)}
             quotas = [memory.register(name, f) for name, f in fractions.items() if f]
             assert sum(quota.size_bytes for quota in quotas) <= size_bytes
@@ -194,7 +194,9 @@ def test_a_group_asks_for_a_slot_for_each_pipeline(graph: JobGraph) -> None:
         max(job.chains[chain].parallelism for chain in group.chains) for group in job.groups
     ]
     for request, group in zip(job.requests, job.groups, strict=True):
-        assert request.profile == merge_all(job.chains[chain].task for chain in group.chains)
+        assert request.profile == merge_all_profiles(
+            job.chains[chain].task for chain in group.chains
+        )
         assert (request.profile is UNKNOWN) == (graph.operators[0].resources is UNKNOWN)
     assert job.slots_at_once == sum(request.count for request in job.requests)
     assert max(chain.parallelism for chain in job.chains) <= job.slots_in_turn

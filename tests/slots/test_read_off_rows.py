@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from placer.slots.graph import ManagedMemoryUse
-from placer.slots.parallelism import parallelism_on
-from placer.slots.resources import merge
-from placer.slots.subtasks import Subtask, share_slots
-from placer.slots.use_cases import consumer_weights, share_of_slot
+from placer.slots.parallelism import parallelism_for_slots
+from placer.slots.resources import merge_profiles
+from placer.slots.subtasks import Subtask, slots_of_subtasks
+from placer.slots.use_cases import read_managed_memory_weights, use_case_memory_fraction
 from placer_models.files.errors import InputError
 from slots.clusters import profile
 from slots.job_files import Row, compiled, row_id, rows
@@ -25,9 +25,9 @@ def test_use_cases_share_a_slot_by_weight(row: Row) -> None:
     """
     A use case's part of the slot depends on its weight and on who else is there.
     """
-    weights = dict(consumer_weights(row["weights"]))
+    weights = dict(read_managed_memory_weights(row["weights"]))
 
-    share = share_of_slot(
+    share = use_case_memory_fraction(
         ManagedMemoryUse(row["useCase"]),
         [ManagedMemoryUse(name) for name in row["inGroup"]],
         weights,
@@ -53,7 +53,7 @@ def test_parallelism_follows_the_free_slots(row: Row, tmp_path: Path) -> None:
         },
     )
 
-    found = parallelism_on(job, row["freeSlots"])
+    found = parallelism_for_slots(job, row["freeSlots"])
 
     assert found is None
     assert row["parallelism"] is None
@@ -69,7 +69,9 @@ def test_subtasks_share_slots(row: Row) -> None:
         producers.setdefault(subtask(consumer), []).append(subtask(producer))
 
     slots = [
-        slot for group in row["groups"] for slot in share_slots(group, producers, row["colocated"])
+        slot
+        for group in row["groups"]
+        for slot in slots_of_subtasks(group, producers, row["colocated"])
     ]
 
     assert sorted(slots) == sorted(tuple(map(subtask, slot)) for slot in row["slots"])
@@ -110,21 +112,21 @@ def test_specs_of_operators_compute_as_profiles_do(row: Row) -> None:
         with pytest.raises(ValueError, match="'-1'; expected an amount"):
             profile(row["a"])
     else:
-        assert merge(profile(row["a"]), profile(row["b"])) == profile(row["result"])
+        assert merge_profiles(profile(row["a"]), profile(row["b"])) == profile(row["result"])
 
 
 def test_the_older_name_of_a_weight_gives_way() -> None:
     """
     `dataproc` speaks for operators and state backend, unless these have their own weight.
     """
-    assert consumer_weights({"dataproc": 3, "stateBackend": 5}) == (
+    assert read_managed_memory_weights({"dataproc": 3, "stateBackend": 5}) == (
         (ManagedMemoryUse.OPERATOR, 3),
         (ManagedMemoryUse.STATE_BACKEND, 5),
     )
     with pytest.raises(ValueError, match="python weighs -1"):
-        consumer_weights({"python": -1})
+        read_managed_memory_weights({"python": -1})
     with pytest.raises(ValueError, match="'cache' is no use case"):
-        consumer_weights({"cache": 1})
+        read_managed_memory_weights({"cache": 1})
 
 
 @pytest.mark.parametrize(
@@ -156,4 +158,4 @@ def test_slots_beyond_one_each_are_shared(
         },
     )
 
-    assert parallelism_on(job, free) == shares
+    assert parallelism_for_slots(job, free) == shares

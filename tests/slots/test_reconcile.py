@@ -2,7 +2,7 @@
 
 import pytest
 
-from placer.slots.workers.reconcile import WorkerChanges, reconcile
+from placer.slots.workers.reconcile import WorkerChanges, reconcile_workers
 from slots.clusters import workers
 from slots.job_files import Row, row_id, rows
 
@@ -12,6 +12,6 @@ def test_workers_are_kept_as_the_reserve_wants(row: Row) -> None:
     """
     Idle workers go while redundancy and least totals hold without them; else some come.
     """
-    assert reconcile(workers(row)) == WorkerChanges(
+    assert reconcile_workers(workers(row)) == WorkerChanges(
         tuple(row["releaseRegistered"]), tuple(row["releasePending"]), row["new"]
     )

@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.slots.fractions import rounded_down
-from placer.slots.slot_memory import MAX_SLOT_BYTES, OperatorMemory, SlotMemory, SlotQuotaError
+from placer.slots.fractions import fraction_rounded_down
+from placer.slots.slot_memory import (
+    MAX_SLOT_BYTES,
+    OperatorMemory,
+    SlotManagedMemory,
+    SlotMemoryQuotaError,
+)
 from slots.job_files import Row, row_id, rows
 
 
@@ -16,7 +21,7 @@ def test_quotas_are_the_peers(row: Row) -> None:
     """
     Bytes and pages of a fraction agree to the last one.
     """
-    memory = SlotMemory(row["size_bytes"], row["page_bytes"])
+    memory = SlotManagedMemory(row["size_bytes"], row["page_bytes"])
 
     assert memory.pages == row["total_pages"]
     assert memory.quota(row["fraction"]) == OperatorMemory(*row["quota"])
@@ -35,8 +40,8 @@ def test_quotas_of_a_group_never_exceed_the_slot(
 
     And they get nearly all of it: fractions come to 1 but for the last place of each.
     """
-    memory = SlotMemory(size_bytes, page_bytes)
-    fractions = [rounded_down(weight, sum(weights)) for weight in weights]
+    memory = SlotManagedMemory(size_bytes, page_bytes)
+    fractions = [fraction_rounded_down(weight, sum(weights)) for weight in weights]
 
     quotas = [
         memory.register(str(i), fraction if i % 2 else float(fraction))
@@ -55,18 +60,20 @@ def test_a_fraction_outside_of_the_slot_is_refused(fraction: float) -> None:
     The message tells whoever has a fraction of 0 where weights are set.
     """
     with pytest.raises(ValueError, match=r"more than 0 and at most 1\. .*consumerWeights"):
-        SlotMemory(1024).quota(fraction)
+        SlotManagedMemory(1024).quota(fraction)
 
 
 def test_an_operator_cannot_go_beyond_its_quota() -> None:
     """
     Memory that is free all the same is not lent: the refusal takes nothing (F12, F26).
     """
-    memory = SlotMemory(1000, page_bytes=10)
+    memory = SlotManagedMemory(1000, page_bytes=10)
     memory.register("sort", 0.5)
     memory.reserve("sort", 400)
 
-    with pytest.raises(SlotQuotaError, match="'sort' asks for 101 bytes and has 100 of its quota"):
+    with pytest.raises(
+        SlotMemoryQuotaError, match="'sort' asks for 101 bytes and has 100 of its quota"
+    ):
         memory.reserve("sort", 101)
 
     memory.reserve("sort", 100)
@@ -77,7 +84,7 @@ def test_giving_back_too_much_makes_no_memory() -> None:
     """
     Released twice, or more than was taken: what is free never exceeds the slot.
     """
-    memory = SlotMemory(1000)
+    memory = SlotManagedMemory(1000)
     memory.register("sort", 1)
     memory.reserve("sort", 300)
 
@@ -91,7 +98,7 @@ def test_memory_is_had_after_registration_only() -> None:
     """
     Each owner registers once, before use, and what it held is free when it leaves.
     """
-    memory = SlotMemory(1000)
+    memory = SlotManagedMemory(1000)
     with pytest.raises(ValueError, match="'sort' is not registered"):
         memory.reserve("sort", 1)
     memory.register("sort", 0.6)
@@ -116,14 +123,14 @@ def test_a_slot_has_a_size(size_bytes: int, page_bytes: int, message: str) -> No
     Sizes that no slot has are refused with what is allowed.
     """
     with pytest.raises(ValueError, match=message):
-        SlotMemory(size_bytes, page_bytes)
+        SlotManagedMemory(size_bytes, page_bytes)
 
 
 def test_amounts_of_memory_are_not_negative() -> None:
     """
     To release less than nothing would be to take without asking.
     """
-    memory = SlotMemory(1000)
+    memory = SlotManagedMemory(1000)
     memory.register("sort", 1)
 
     with pytest.raises(ValueError, match="-5 bytes"):

@@ -11,13 +11,13 @@ from threading import Thread
 import pytest
 
 from dask_cluster import DASK, NO_DASK, TESTS, Cluster, wait_until
-from placer.sweep.sweep import sweep
+from placer.sweep.sweep import run_tasks
 from placer.sweep.workers import (
     InProcessWorker,
     LocalProcessWorkers,
     SweepWorkers,
-    WorkersError,
-    workers_of,
+    SweepWorkersError,
+    make_sweep_workers,
 )
 from sweep_tasks import Told, deadly, square, wrong
 
@@ -52,7 +52,7 @@ def test_results_come_in_the_order_of_the_tasks(workers: SweepWorkers, tmp_path:
     counts: list[int] = []
     tasks = told(tmp_path, 9)
 
-    swept = sweep(square, tasks, workers, on_done=counts.append)
+    swept = run_tasks(square, tasks, workers, on_done=counts.append)
 
     assert swept.done == tuple((task, task.number**2) for task in tasks)
     assert (swept.left, swept.lost) == ((), False)
@@ -61,12 +61,12 @@ def test_results_come_in_the_order_of_the_tasks(workers: SweepWorkers, tmp_path:
 
 
 def test_no_task_is_no_work(workers: SweepWorkers) -> None:
-    assert sweep(square, [], workers).done == ()
+    assert run_tasks(square, [], workers).done == ()
 
 
 def test_an_error_of_a_task_ends_the_sweep(workers: SweepWorkers, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no task 0"):
-        sweep(wrong, told(tmp_path, 1), workers)
+        run_tasks(wrong, told(tmp_path, 1), workers)
 
 
 @pytest.mark.parametrize("kind", ["local processes", DASK])
@@ -92,7 +92,7 @@ def test_a_worker_killed_in_the_middle_costs_no_result(
 
     killer = Thread(target=kill)
     killer.start()
-    swept = sweep(square, tasks, workers, on_done=counts.append)
+    swept = run_tasks(square, tasks, workers, on_done=counts.append)
     killer.join()
 
     assert swept.done == tuple((task, task.number**2) for task in tasks)
@@ -106,7 +106,7 @@ def test_a_task_that_kills_every_worker_is_told_of(tmp_path: Path) -> None:
     """
     tasks = told(tmp_path, 6, slow=(2,))
 
-    swept = sweep(deadly, tasks, LocalProcessWorkers(2))
+    swept = run_tasks(deadly, tasks, LocalProcessWorkers(2))
 
     assert [task.number for task, _ in swept.done] == [0, 1, 3, 4, 5]
     assert swept.left == (tasks[2],)
@@ -124,7 +124,7 @@ def test_a_halt_keeps_what_is_done(workers: SweepWorkers, tmp_path: Path) -> Non
     def stop() -> bool:
         return len(counts) >= 4 and any(task.begun for task in tasks[4:])
 
-    swept = sweep(square, tasks, workers, stop=stop, on_done=counts.append)
+    swept = run_tasks(square, tasks, workers, stop=stop, on_done=counts.append)
 
     assert [result for _, result in swept.done[:4]] == [0, 1, 4, 9]
     assert {result for _, result in swept.done[4:]} <= {-1}
@@ -178,23 +178,23 @@ def is_alive(process: int) -> bool:
     ],
 )
 def test_workers_that_nobody_has(processes: int | None, address: str, message: str) -> None:
-    with pytest.raises(WorkersError) as caught:
-        workers_of(processes, address)
+    with pytest.raises(SweepWorkersError) as caught:
+        make_sweep_workers(processes, address)
 
     assert str(caught.value) == message
 
 
 def test_one_process_is_this_one() -> None:
-    assert isinstance(workers_of(1, None), InProcessWorker)
-    assert isinstance(workers_of(None, None), InProcessWorker)
-    assert isinstance(workers_of(3, None), LocalProcessWorkers)
+    assert isinstance(make_sweep_workers(1, None), InProcessWorker)
+    assert isinstance(make_sweep_workers(None, None), InProcessWorker)
+    assert isinstance(make_sweep_workers(3, None), LocalProcessWorkers)
 
 
 def test_dask_that_is_not_installed_is_told_how_to_get(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
 
-    with pytest.raises(WorkersError, match=r"pip install 'placer\[dask\]'"):
-        workers_of(None, "dask:tcp://127.0.0.1:8786")
+    with pytest.raises(SweepWorkersError, match=r"pip install 'placer\[dask\]'"):
+        make_sweep_workers(None, "dask:tcp://127.0.0.1:8786")
 
 
 def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,8 +204,8 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason=NO_DASK)
     monkeypatch.setattr("placer.sweep.workers._ANSWER_S", 0.2)
 
-    with pytest.raises(WorkersError) as caught:
-        sweep(square, [Told(0, "")], workers_of(None, "dask:tcp://127.0.0.1:9"))
+    with pytest.raises(SweepWorkersError) as caught:
+        run_tasks(square, [Told(0, "")], make_sweep_workers(None, "dask:tcp://127.0.0.1:9"))
 
     assert str(caught.value).startswith("no Dask scheduler answers at tcp://127.0.0.1:9 (")
     assert "\n" not in str(caught.value)

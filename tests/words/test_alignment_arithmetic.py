@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer_models.alignment import cells_for_one, effective_policy, fewest_cells, restricted_width
+from placer_models.alignment import (
+    effective_policy,
+    fewest_cells,
+    fewest_cells_holding,
+    restricted_width,
+)
 from placer_models.policy import AlignmentPolicy
 
 NONE, BEST_EFFORT, RESTRICTED, SINGLE = AlignmentPolicy
@@ -56,7 +61,7 @@ def test_34_cells_of_three_kinds_are_counted_not_told_apart() -> None:
     cells = [(8, 1)] * 12 + [(4, 4)] * 12 + [(0, 9)] * 10
 
     assert fewest_cells(cells, (96, 60)) == 18
-    assert cells_for_one([cell[0] for cell in cells], 96) == 12
+    assert fewest_cells_holding([cell[0] for cell in cells], 96) == 12
 
 
 @pytest.mark.parametrize(

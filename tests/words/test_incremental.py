@@ -4,12 +4,12 @@ from random import Random
 
 from placer_models.incremental import (
     PIECE,
-    ChunkedReduce,
     Concatenation,
+    IncrementalAggregate,
     PersistentMap,
     PersistentTuple,
     changed_indices,
-    differing,
+    differing_indices,
 )
 
 
@@ -35,8 +35,8 @@ def test_a_changed_tuple_says_where_it_differs() -> None:
 def test_rows_of_parts_differ_where_they_hold_other_objects() -> None:
     one, other, third = Entry(), Entry(), Entry()
 
-    assert list(differing((one, other, third), (one, third, other))) == [1, 2]
-    assert list(differing((one, other), (one, other))) == []
+    assert list(differing_indices((one, other, third), (one, third, other))) == [1, 2]
+    assert list(differing_indices((one, other), (one, other))) == []
 
 
 def test_a_tuple_in_pieces_is_as_good_as_one() -> None:
@@ -56,7 +56,7 @@ def test_a_tuple_in_pieces_is_as_good_as_one() -> None:
 
 def test_a_fold_is_as_good_as_new() -> None:
     rng = Random(2)
-    known = ChunkedReduce(sum, sum)
+    known = IncrementalAggregate(sum, sum)
     entries: list[int] = []
     for _ in range(200):
         where = rng.randrange(len(entries) + 1)
@@ -74,7 +74,7 @@ def test_a_fold_works_out_only_what_is_another() -> None:
         asked.append(piece)
         return max(piece)
 
-    known = ChunkedReduce(most, max)
+    known = IncrementalAggregate(most, max)
     entries = tuple(range(3 * PIECE))
     first = PersistentTuple.of(entries)
     assert known.of(first) == 3 * PIECE - 1

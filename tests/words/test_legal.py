@@ -13,11 +13,11 @@ from placer.scheduling.errors import BadPodError, SchedulerError
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.affinity import AffinityLevel, AffinityTerm
-from placer_models.capacity import Quantity, Unit
+from placer_models.capacity import CapacityUnit, Quantity
 from placer_models.cluster import Instance, Node
 from placer_models.device_share import DeviceShare
 from placer_models.files.errors import InputError
-from placer_models.legal import IllegalPodError, check_pods, spec_faults
+from placer_models.legal import IllegalPodError, check_pods_legal, spec_faults
 from placer_models.machines.catalogue import load_machine
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import BindPolicy, DeviceScope, ExclusivePolicy, QosClass, Strength
@@ -107,7 +107,9 @@ ILLEGAL = {
         "the pod asks for -1 of space; expected 1 to",
     ),
     "a quantity above 100 percent": (
-        spec(share=DeviceShare(capacity=(Quantity("engine", 101, Unit.PERCENT),)), of="disk"),
+        spec(
+            share=DeviceShare(capacity=(Quantity("engine", 101, CapacityUnit.PERCENT),)), of="disk"
+        ),
         "the pod asks for 101% of engine; expected 1% to 100%",
     ),
     "a quantity twice": (
@@ -201,7 +203,7 @@ def test_the_second_of_two_pods_is_named() -> None:
     pods = tuple(Pod(f"p{i}", "default", each) for i, each in enumerate((good, good, bad)))
 
     with pytest.raises(IllegalPodError, match=r"^pod 'p2': containers\[0\].requests.cpu_milli"):
-        check_pods(Gang("g", "default", pods, 3).pods, [NODE])
+        check_pods_legal(Gang("g", "default", pods, 3).pods, [NODE])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from mixed_worlds import mixed_instance
 from placer.load import load_instance, load_question
 from placer.scheduling.errors import BadPodError
 from placer_models.legal import IllegalPodError, SpecFault
-from placer_models.machines.catalogue import load_machine, machine_names
+from placer_models.machines.catalogue import catalogue_machine_names, load_machine
 from worlds import tiny_instance
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "instances").glob("*.yaml"))
@@ -49,7 +49,7 @@ def test_worlds_are_copied_as_they_are(seed: int, copier: Copier) -> None:
         assert copier(instance) == instance
 
 
-@pytest.mark.parametrize("name", machine_names())
+@pytest.mark.parametrize("name", catalogue_machine_names())
 def test_what_is_worked_out_of_a_machine_comes_along(name: str, copier: Copier) -> None:
     """
     Fields that equality does not look at: cores, online CPUs, packages.

@@ -10,17 +10,17 @@ from placer_models import relations
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.pod import Pod, pods_of
-from placer_models.reach import node_local_pod, reaches_beyond
+from placer_models.reach import reaches_beyond, without_asks_beyond_node
 from placer_models.relations import (
     RELATIONS,
     Relation,
-    goes_on_asking,
-    inside_only,
-    limits_domains,
+    asks_something_of_newcomers,
+    domain_limit_pod_relation,
+    later_pods_may_open_nodes,
     lonely_terms,
     looks_at_others,
-    others_may_open,
-    without_company,
+    spec_inside_node,
+    without_needs_met_later,
 )
 from placer_models.rule_family import RuleFamily
 
@@ -37,7 +37,7 @@ def test_limits_ask_by_a_field_that_pods_have() -> None:
     """
     for word in ("rack_limit", "containers"):
         with pytest.raises(ValueError, match=f"few-a-rack: '{word}' is no field of PodSpec with a"):
-            limits_domains("few-a-rack", word, lambda _, __: ())
+            domain_limit_pod_relation("few-a-rack", word, lambda _, __: ())
 
 
 def test_every_rule_has_one_record() -> None:
@@ -55,22 +55,22 @@ def test_what_is_left_of_a_pod_asks_no_more_than_it_should(seed: int) -> None:
     Of one node: nothing that reaches beyond it. Inside only: terms inside. Twice is once.
     """
     for pod in all_pods(mixed_instance(seed)):
-        near, inside = node_local_pod(pod), inside_only(pod.spec)
+        near, inside = without_asks_beyond_node(pod), spec_inside_node(pod.spec)
 
         assert not reaches_beyond(near.spec)
-        assert node_local_pod(near) == near
+        assert without_asks_beyond_node(near) == near
         assert reaches_beyond(pod.spec) == (near.spec != pod.spec)
         assert all(term.level is not AffinityLevel.NODE for term in inside.affinity)
         assert not inside.spread
         assert looks_at_others(inside) == bool(inside.affinity)
         assert looks_at_others(pod.spec) == bool(pod.spec.affinity or pod.spec.spread)
-        assert goes_on_asking(pod.spec) == bool(pod.spec.affinity)
+        assert asks_something_of_newcomers(pod.spec) == bool(pod.spec.affinity)
 
-        hopeless = without_company(pod.spec)
+        hopeless = without_needs_met_later(pod.spec)
         asked = [term for term in pod.spec.affinity if term.required and not term.apart]
         assert {*hopeless.affinity} == {*pod.spec.affinity} - {*asked}
         assert replace(hopeless, affinity=pod.spec.affinity) == pod.spec
-        assert others_may_open(pod.spec) == any(one.required for one in pod.spec.spread)
+        assert later_pods_may_open_nodes(pod.spec) == any(one.required for one in pod.spec.spread)
 
 
 def test_a_pod_is_the_first_by_terms_that_mean_itself() -> None:

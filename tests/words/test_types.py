@@ -31,7 +31,7 @@ from placer_models.pod import JointAllocation, Variant
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
 from placer_models.topology import Cpu, NumaNode, Topology
-from placer_models.typed import typed
+from placer_models.typed import check_argument_types
 
 
 class Stranger:
@@ -301,7 +301,7 @@ def test_classes_that_were_right_once_settle_only_what_they_can() -> None:
     A call is quick where the classes of all arguments settle them, and only there.
     """
 
-    @typed
+    @check_argument_types
     def joined(first: int, *more: int, parts: tuple[str, ...] = (), last: bool = False) -> str:
         return f"{first}{more}{parts}{last}"
 

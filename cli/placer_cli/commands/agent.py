@@ -85,19 +85,19 @@ def agent(
             raise typer.BadParameter(f"{option}: got {value!r}; expected {', '.join(words)}")
     from placer.node.agent.agent import OnDrift
     from placer.node.agent.logs import log_to_stderr
-    from placer.node.agent.run import AgentOptions, run
-    from placer.node.agent.serve import check_address
-    from placer.node.container_roots import CONTAINER_ROOTS, check_root
-    from placer.node.errors import DocumentError, RefusedError
+    from placer.node.agent.run import AgentOptions, run_agent
+    from placer.node.agent.serve import check_local_address
+    from placer.node.container_roots import CONTAINER_ROOTS, check_cgroup_root_path
+    from placer.node.errors import ImpossibleDocumentError, NodeRefusedError
     from placer.node.host import check_kubelet_root
     from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
     try:
         for one in (root, *(container_root or ())):
-            check_root(one)
+            check_cgroup_root_path(one)
         if listen:
-            check_address(listen)
-    except (DocumentError, ValueError) as error:
+            check_local_address(listen)
+    except (ImpossibleDocumentError, ValueError) as error:
         raise typer.BadParameter(str(error)) from None
     log_to_stderr(log_level, log_format == "json")
     options = AgentOptions(
@@ -115,8 +115,8 @@ def agent(
     try:
         if kubelet_root is not None:
             check_kubelet_root(kubelet_root)
-        refused = run(options)
-    except RefusedError as error:
+        refused = run_agent(options)
+    except NodeRefusedError as error:
         error_console().print(f"placer: {error}", soft_wrap=True)
         raise typer.Exit(Exit.REFUSED) from None
     if refused:

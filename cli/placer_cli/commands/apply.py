@@ -15,7 +15,7 @@ from placer_cli.output import (
     document_text,
     format_of,
     output_file,
-    refuse_inputs,
+    refuse_overwriting_inputs,
     replacing_file,
     write_below,
 )
@@ -24,7 +24,7 @@ from placer_models.node_placement import MAX_GENERATION
 if TYPE_CHECKING:
     from placer.node.cgroups import Cgroups
     from placer.node.host import HostMachine
-    from placer.node.plan import NodePlan
+    from placer.node.plan import CgroupPlan
     from placer.node.state import AppliedState
     from placer_models.node_placement import NodePlacement
 
@@ -109,8 +109,8 @@ def apply(
 
     Exit codes: 0 done; 2 bad input; 4 the node refused, or is only observed.
     """
-    from placer.node.container_roots import CONTAINER_ROOTS, check_root
-    from placer.node.errors import DocumentError, RefusedError
+    from placer.node.container_roots import CONTAINER_ROOTS, check_cgroup_root_path
+    from placer.node.errors import ImpossibleDocumentError, NodeRefusedError
     from placer_models.files.errors import InputError
 
     if documents is not None:
@@ -121,14 +121,14 @@ def apply(
     if not (dry_run or to_document or render or bundle):
         _refuse_open_files(files)
     wanted = _document(files, node, generation, skip_illegal=skip_illegal)
-    refuse_inputs("--document", to_document, files)
+    refuse_overwriting_inputs("--document", to_document, files)
     try:
         if to_document is not None or render is not None or bundle:
             _write(wanted, to_document, render, bundle or [], root)
             return
         roots = tuple(container_root or CONTAINER_ROOTS)
         for one in roots:
-            check_root(one)
+            check_cgroup_root_path(one)
         code = _apply(
             wanted,
             here=here,
@@ -139,9 +139,9 @@ def apply(
             form=form,
             kubelet_root=kubelet_root,
         )
-    except DocumentError as error:
+    except ImpossibleDocumentError as error:
         raise InputError(str(files[-1]), None, "", str(error)) from None
-    except RefusedError as error:
+    except NodeRefusedError as error:
         error_console().print(f"placer: {error}", soft_wrap=True)
         raise typer.Exit(Exit.REFUSED) from None
     raise typer.Exit(code)
@@ -168,7 +168,7 @@ def _document(
     from dataclasses import replace
 
     from placer.load import load_placement
-    from placer.node.document import node_placement_for
+    from placer.node.document import placement_of_node
     from placer_models.files.documents import read_documents
     from placer_models.files.errors import InputError, near_or_first_names
     from placer_models.instance.node_file import node_placement_of
@@ -191,7 +191,7 @@ def _document(
         known = near_or_first_names(name, [one.name for one in instance.nodes])
         message = f"no node '{name}' is given{known}; name it by --node"
         raise InputError(str(files[0]), None, "nodes", message)
-    return node_placement_for(one, instance, placement, generation or 0)
+    return placement_of_node(one, instance, placement, generation or 0)
 
 
 def _nothing(_: object) -> None:
@@ -203,7 +203,7 @@ def _write_all(
 ) -> None:
     """Write the documents of all nodes; none, where one of them cannot be."""
     from placer.load import load_placement
-    from placer.node.document import node_placement_faults, node_placements_for
+    from placer.node.document import node_placement_faults, placement_of_each_node
     from placer_models.files.errors import InputError
     from placer_models.instance.node_file import node_placement_to_dict
 
@@ -211,7 +211,7 @@ def _write_all(
         message = "is all that is given; expected the files of an instance, and what solve wrote"
         raise InputError(str(files[0]), None, "", message)
     instance = read_instance(files[:-1], _nothing, skip_illegal=skip_illegal)
-    found = list(node_placements_for(instance, load_placement(files[-1])))
+    found = list(placement_of_each_node(instance, load_placement(files[-1])))
     for one in found:
         if faults := node_placement_faults(one):
             raise InputError(str(files[-1]), None, "", f"node '{one.node.name}': {faults[0]}")
@@ -231,7 +231,7 @@ def _renewed(file: Path, wanted: "NodePlacement", generation: int | None) -> "No
     from dataclasses import replace
 
     from placer.node.apply import next_generation
-    from placer.node.errors import DocumentError
+    from placer.node.errors import ImpossibleDocumentError
     from placer_models.files.documents import read_documents
     from placer_models.files.errors import InputError
     from placer_models.instance.node_file import node_placement_of
@@ -247,7 +247,7 @@ def _renewed(file: Path, wanted: "NodePlacement", generation: int | None) -> "No
         )
     try:
         after = generation or next_generation(before.generation, file, Path("its applied.json"))
-    except DocumentError as error:
+    except ImpossibleDocumentError as error:
         raise InputError(str(file), None, "generation", str(error)) from None
     return replace(wanted, generation=after)
 
@@ -262,14 +262,14 @@ def _write(
     from dataclasses import replace
 
     from placer.node.document import node_placement_faults
-    from placer.node.errors import DocumentError
-    from placer.node.render.folder import edited_bundle, rendered_files
+    from placer.node.errors import ImpossibleDocumentError
+    from placer.node.render.folder import edited_oci_config, rendered_files
     from placer_models.files.errors import InputError
     from placer_models.instance.node_file import node_placement_to_dict
 
     wanted = replace(wanted, generation=wanted.generation or 1)
     if faults := node_placement_faults(wanted):
-        raise DocumentError(faults[0])
+        raise ImpossibleDocumentError(faults[0])
     if to_document is not None:
         with replacing_file(to_document) as file:
             file.write(document_text(node_placement_to_dict(wanted), format_of(to_document)))
@@ -277,13 +277,13 @@ def _write(
         try:
             texts = rendered_files(wanted, root)
         except ValueError as error:
-            raise DocumentError(str(error)) from None
+            raise ImpossibleDocumentError(str(error)) from None
         write_below(render, texts)
     for text in bundles:
         name, _, folder = text.partition("=")
         config = Path(folder) / "config.json"
         try:
-            edited = edited_bundle(wanted, name, config.read_text(encoding="utf-8"), root)
+            edited = edited_oci_config(wanted, name, config.read_text(encoding="utf-8"), root)
         except ValueError as error:
             raise InputError(str(config), None, "", str(error)) from None
         with replacing_file(config) as file:
@@ -306,25 +306,27 @@ def _apply(
     from dataclasses import replace
 
     from placer.node.cgroups import Cgroups
-    from placer.node.errors import DocumentError
+    from placer.node.errors import ImpossibleDocumentError
     from placer.node.host import HostMachine
     from placer.node.mounts import kernel_files
     from placer.node.no_cgroups import BlankFiles
-    from placer.node.plan import plan_of
+    from placer.node.plan import cgroup_plan_of
     from placer.node.state import AppliedState
     from placer.node.systemd_units import SystemdUnits
 
     name = wanted.node.name
     is_here = here or name == socket.gethostname()
     if not is_here and not dry_run:
-        raise DocumentError(
+        raise ImpossibleDocumentError(
             f"the document is for node '{name}', and this machine is '{socket.gethostname()}'; if "
             "it is the node all the same, say --here"
         )
     kept = AppliedState(state)
     if not is_here:
         wanted = replace(wanted, generation=wanted.generation or 1)
-        plan = plan_of(wanted, Cgroups(BlankFiles(wanted.node)), HostMachine(name), root=root)
+        plan = cgroup_plan_of(
+            wanted, Cgroups(BlankFiles(wanted.node)), HostMachine(name), root=root
+        )
         _print(wanted, plan, f"on an empty node (this machine is not {name})", form)
         return Exit.DONE
     with closing(SystemdUnits()) as units:
@@ -350,10 +352,10 @@ def _apply_here(
     form: Format,
     kubelet_root: str | None,
 ) -> Exit:
-    from placer.node.apply import apply_here, check_generation, until_nothing_vanishes
+    from placer.node.apply import apply_here, check_generation, retry_while_cgroups_vanish
     from placer.node.host import check_kubelet_root, read_host
     from placer.node.locks import locked_root
-    from placer.node.plan import plan_of
+    from placer.node.plan import cgroup_plan_of
     from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
     def host() -> "HostMachine":
@@ -365,8 +367,8 @@ def _apply_here(
         previous = kept.applied()
         wanted = _numbered(wanted, kept)
         check_generation(wanted, kept)
-        plan = until_nothing_vanishes(
-            lambda: plan_of(wanted, cgroups, host(), root=root, previous=previous)
+        plan = retry_while_cgroups_vanish(
+            lambda: cgroup_plan_of(wanted, cgroups, host(), root=root, previous=previous)
         )
         _print(wanted, plan, "to be made", form)
         kept.check_may_write()
@@ -399,7 +401,7 @@ def _numbered(wanted: "NodePlacement", kept: "AppliedState") -> "NodePlacement":
 
 def _print(
     wanted: "NodePlacement",
-    plan: "NodePlan",
+    plan: "CgroupPlan",
     done: str,
     form: Format,
     *,
@@ -407,11 +409,11 @@ def _print(
     applied: bool = False,
 ) -> None:
     from placer_cli.draw.canvas import canvas_of
-    from placer_cli.draw.plan import draw_plan, plan_to_json
+    from placer_cli.draw.plan import draw_cgroup_plan, plan_to_json
 
     if form is Format.TABLE:
         console = result_console()
-        console.print(draw_plan(wanted, plan, done, canvas_of(console)))
+        console.print(draw_cgroup_plan(wanted, plan, done, canvas_of(console)))
     else:
         tree = plan_to_json(wanted, plan, applied=applied, recovered=recovered)
         typer.echo(document_text(tree, form), nl=False)

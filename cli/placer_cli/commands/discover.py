@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from placer.node.discover.report import DocumentKind
+from placer.node.discover.report import DiscoverOutputKind
 from placer_cli.console import result_console
 from placer_cli.node_options import KubeletRoot
 from placer_cli.output import (
@@ -13,7 +13,7 @@ from placer_cli.output import (
     document_text,
     format_of,
     output_file,
-    refuse_inputs,
+    refuse_overwriting_inputs,
     replacing_file,
 )
 from placer_models.files.errors import one_line
@@ -37,8 +37,8 @@ def discover(
         str, typer.Option(metavar="NAME", help="Name of the machine. [default: its host's]")
     ] = "",
     kind: Annotated[
-        DocumentKind, typer.Option("--as", help="Which document is written.")
-    ] = DocumentKind.MACHINE,
+        DiscoverOutputKind, typer.Option("--as", help="Which document is written.")
+    ] = DiscoverOutputKind.MACHINE,
     kubelet_root: KubeletRoot = None,
     form: Annotated[Format, typer.Option("--format", help="How the result is printed.")] = (
         Format.TABLE
@@ -57,7 +57,7 @@ def discover(
 
     Exit codes: 0 done; 2 bad input.
     """
-    from placer.node.discover import HOST, take_inventory, to_machine, told_apart
+    from placer.node.discover import HOST, split_dump_and_smi_texts, take_inventory, to_machine
     from placer.node.discover.machine import as_name
     from placer.node.discover.report import to_document
     from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
@@ -68,8 +68,8 @@ def discover(
             "and ending with a letter or digit"
         )
     given = [*(files or []), *([] if root is None else [root])]
-    refuse_inputs("--output", output, [*given, *(nvidia_smi or [])])
-    dump, texts = told_apart(given or [HOST])
+    refuse_overwriting_inputs("--output", output, [*given, *(nvidia_smi or [])])
+    dump, texts = split_dump_and_smi_texts(given or [HOST])
     texts += nvidia_smi or []
     inventory = take_inventory(dump, texts, kubelet_root=kubelet_root or KUBELET_ROOT)
     found = to_machine(inventory, name)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.console import note_on_input, result_console
+from placer_cli.console import print_note, result_console
 from placer_cli.output import Format, document_text
 
 
@@ -34,9 +34,9 @@ def examples(
     if names or every:
         written = copy_examples(examples_named(names, known) if names else known, to, force=force)
         for file in written[: 0 if every else None]:
-            note_on_input(f"wrote {file}")
+            print_note(f"wrote {file}")
         if every:
-            note_on_input(f"wrote {len(written)} files below {to / FOLDER}")
+            print_note(f"wrote {len(written)} files below {to / FOLDER}")
         return
     if form is not Format.TABLE:
         tree = [{"name": one.name, "file": one.path, "shows": one.shows} for one in known]

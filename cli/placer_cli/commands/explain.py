@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from placer_cli.commands.solve import LEAST_S, LONGEST_S
-from placer_cli.console import error_console, note_summary, result_console
+from placer_cli.console import error_console, print_dump_summary, result_console
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document_text
-from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
+from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance
-from placer_models.placement import Answer, NamespacedName, title_of
+from placer_models.placement import Answer, NamespacedName, pod_or_gang_title
 
 if TYPE_CHECKING:
     from placer.explain.explanation import Explanation
-    from placer.kubernetes.summary import Summary
+    from placer.kubernetes.summary import DumpSummary
 
 SOLVING = 0.4
 """The share of the time that is for the answer itself, where none is given."""
@@ -68,8 +68,8 @@ def explain(
     files = [one for one in what if _is_file(one)]
     if not files:
         raise typer.BadParameter(f"'{what[0]}' is no file: name an INSTANCE first")
-    who = who_waits(scheduler_name, gated=gated, ignore=ignore)
-    read: list[Summary] = []
+    who = waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore)
+    read: list[DumpSummary] = []
     instance = read_instance(
         [Path(file) for file in files],
         read.append,
@@ -78,7 +78,7 @@ def explain(
         bears_faults=True,
     )
     for summary in read:
-        note_summary(summary)
+        print_dump_summary(summary)
     names = _keys([one for one in what if not _is_file(one)], instance)
     found_answer, explanations = _explained(instance, answer, names, seconds)
     _print(
@@ -127,7 +127,7 @@ def _waits_not(
     """Say that nobody of a name waits: that it runs, or who is meant instead, or who waits."""
     from placer_cli.draw.texts import fold_names
     from placer_models.files.errors import near_or_first_names
-    from placer_models.placement import near_title
+    from placer_models.placement import did_you_mean_pod
 
     nodes = dict.fromkeys(
         one.placement.node
@@ -137,12 +137,12 @@ def _waits_not(
     if nodes:
         return f"'{name}' runs already, on {fold_names(list(nodes))}"
     said = f"no pod or gang '{name}' waits"
-    if near := near_title(key, waiting):
+    if near := did_you_mean_pod(key, waiting):
         return said + near
-    running = near_title(key, (one.pod.key for one in instance.running))
+    running = did_you_mean_pod(key, (one.pod.key for one in instance.running))
     if running.endswith(f"{key[1]}'?"):
         return said + running
-    return said + near_or_first_names("", {title_of(*one) for one in waiting})
+    return said + near_or_first_names("", {pod_or_gang_title(*one) for one in waiting})
 
 
 def _explained(
@@ -159,7 +159,7 @@ def _explained(
 
     """
     from placer.explain.explain import explain as explanations_of
-    from placer.explain.given_answer import StaleAnswerError, answer_given
+    from placer.explain.given_answer import StaleAnswerError, answer_from_placement
     from placer.load import load_placement
     from placer.search.options import SolveOptions
     from placer.search.solver import solve
@@ -173,7 +173,7 @@ def _explained(
             found: Answer = interruptible(lambda: solve(instance, options, tell), halt)
         else:
             try:
-                found = answer_given(instance, load_placement(answer), SOLVING * seconds)
+                found = answer_from_placement(instance, load_placement(answer), SOLVING * seconds)
             except StaleAnswerError as error:
                 raise typer.BadParameter(f"--answer {answer}: {error}") from None
         tell("looking for changes that would do")

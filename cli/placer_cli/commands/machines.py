@@ -14,12 +14,12 @@ def machines(
     ),
 ) -> None:
     """List the machines that an instance may name."""
-    from placer_cli.draw.catalogue import draw_catalogue, facts_of
-    from placer_models.machines.catalogue import load_machine, machine_names
+    from placer_cli.draw.catalogue import draw_catalogue, machine_facts
+    from placer_models.machines.catalogue import catalogue_machine_names, load_machine
 
-    known = [load_machine(name) for name in machine_names()]
+    known = [load_machine(name) for name in catalogue_machine_names()]
     if form is not Format.TABLE:
-        typer.echo(document_text([facts_of(machine) for machine in known], form), nl=False)
+        typer.echo(document_text([machine_facts(machine) for machine in known], form), nl=False)
         return
     from placer_cli.draw.canvas import canvas_of
 

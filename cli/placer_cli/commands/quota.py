@@ -8,7 +8,7 @@ from placer_cli.console import result_console
 from placer_cli.output import Format, document_text
 
 if TYPE_CHECKING:
-    from placer_models.quota import EncodedClass
+    from placer_models.quota import EncodedQuotas
 
 quota_app = typer.Typer(
     no_args_is_help=True,
@@ -35,7 +35,7 @@ def encode(
 ) -> None:
     """Write the quotas of devices as one number, device 1 in the lowest bits."""
     from placer_models.quantity import parse_bytes
-    from placer_models.quota import EncodedClass, QuotaError, width_of
+    from placer_models.quota import EncodedQuotas, QuotaError, bits_per_quota
 
     values = []
     for device, quota in enumerate(quotas, start=1):
@@ -44,7 +44,7 @@ def encode(
         except ValueError as error:
             raise typer.BadParameter(f"device {device}: {error}") from error
     try:
-        encoded = EncodedClass.of(values, bits or width_of(max(values)))
+        encoded = EncodedQuotas.of(values, bits or bits_per_quota(max(values)))
     except QuotaError as error:
         raise typer.BadParameter(str(error)) from error
     _show(encoded, form)
@@ -60,16 +60,16 @@ def decode(
     form: Annotated[Format, _FORMAT] = Format.TABLE,
 ) -> None:
     """Read the quotas of devices out of a number."""
-    from placer_models.quota import EncodedClass, QuotaError, from_quantity
+    from placer_models.quota import EncodedQuotas, QuotaError, from_quantity
 
     try:
-        encoded = EncodedClass(from_quantity(number), bits, devices)
+        encoded = EncodedQuotas(from_quantity(number), bits, devices)
     except QuotaError as error:
         raise typer.BadParameter(str(error)) from error
     _show(encoded, form)
 
 
-def _show(encoded: "EncodedClass", form: Format) -> None:
+def _show(encoded: "EncodedQuotas", form: Format) -> None:
     if form is not Format.TABLE:
         typer.echo(document_text(_facts_of(encoded), form), nl=False)
         return
@@ -80,7 +80,7 @@ def _show(encoded: "EncodedClass", form: Format) -> None:
     console.print(draw_quotas(encoded, canvas_of(console)))
 
 
-def _facts_of(encoded: "EncodedClass") -> dict[str, object]:
+def _facts_of(encoded: "EncodedQuotas") -> dict[str, object]:
     from placer_models.quota import to_quantity
 
     return {

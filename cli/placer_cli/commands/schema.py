@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 
-class SchemaKind(StrEnum):
+class SchemaDocumentKind(StrEnum):
     """Kinds of documents that have a schema; the value stands in their ``kind``."""
 
     INSTANCE = "Instance"
@@ -28,15 +28,15 @@ class SchemaKind(StrEnum):
 
 
 def schema(
-    kind: Annotated[SchemaKind, typer.Argument(help="The kind of documents.")] = (
-        SchemaKind.INSTANCE
+    kind: Annotated[SchemaDocumentKind, typer.Argument(help="The kind of documents.")] = (
+        SchemaDocumentKind.INSTANCE
     ),
 ) -> None:
     """Print the JSON Schema of the documents of a kind, for editors."""
     typer.echo(json.dumps(schema_of(kind), indent=2))
 
 
-def schema_of(kind: SchemaKind) -> dict[str, object]:
+def schema_of(kind: SchemaDocumentKind) -> dict[str, object]:
     """Return the JSON Schema of the documents of a kind."""
     from placer.explain.schema import ExplanationsFile
     from placer.plan.schema import (
@@ -51,40 +51,40 @@ def schema_of(kind: SchemaKind) -> dict[str, object]:
     from placer.slots.workers.schema import WorkersFile
     from placer_models.files.part import json_schema
     from placer_models.instance.changes_file import ChangesFile
-    from placer_models.instance.demand import DemandFile
+    from placer_models.instance.demand import ExpectedDemandFile
     from placer_models.instance.machine_schema import MachineFile
     from placer_models.instance.node_file import NodePlacementFile
     from placer_models.instance.placement_file import PlacementFile
     from placer_models.instance.schema import InstanceFile
 
     match kind:
-        case SchemaKind.INSTANCE:
+        case SchemaDocumentKind.INSTANCE:
             return json_schema(InstanceFile)
-        case SchemaKind.MACHINE:
+        case SchemaDocumentKind.MACHINE:
             return json_schema(MachineFile)
-        case SchemaKind.PLACEMENT:
+        case SchemaDocumentKind.PLACEMENT:
             return json_schema(PlacementFile, nulls=True)
-        case SchemaKind.NODE_PLACEMENT:
+        case SchemaDocumentKind.NODE_PLACEMENT:
             return json_schema(NodePlacementFile)
-        case SchemaKind.JOB_GRAPH:
+        case SchemaDocumentKind.JOB_GRAPH:
             return json_schema(JobGraphFile)
-        case SchemaKind.WORKERS:
+        case SchemaDocumentKind.WORKERS:
             return json_schema(WorkersFile)
-        case SchemaKind.CHANGES:
+        case SchemaDocumentKind.CHANGES:
             return json_schema(ChangesFile)
-        case SchemaKind.DEMAND:
-            return json_schema(DemandFile)
-        case SchemaKind.PLAN:
+        case SchemaDocumentKind.DEMAND:
+            return json_schema(ExpectedDemandFile)
+        case SchemaDocumentKind.PLAN:
             return json_schema(PlanFile)
-        case SchemaKind.PLAN_ANSWER:
+        case SchemaDocumentKind.PLAN_ANSWER:
             return json_schema(PlanAnswerFile, nulls=True)
-        case SchemaKind.PLAN_ANSWERS:
+        case SchemaDocumentKind.PLAN_ANSWERS:
             return json_schema(PlanAnswersFile, nulls=True)
-        case SchemaKind.EXPLANATIONS:
+        case SchemaDocumentKind.EXPLANATIONS:
             return json_schema(ExplanationsFile, nulls=True)
-        case SchemaKind.FIT_ANSWER:
+        case SchemaDocumentKind.FIT_ANSWER:
             return json_schema(FitAnswerFile, nulls=True)
-        case SchemaKind.SURVIVAL_ANSWER:
+        case SchemaDocumentKind.SURVIVAL_ANSWER:
             return json_schema(SurvivalAnswerFile, nulls=True)
-        case SchemaKind.PLAN_GROWTH:
+        case SchemaDocumentKind.PLAN_GROWTH:
             return json_schema(PlanGrowthFile, nulls=True)

@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from placer_cli.console import note_on_input, note_summary, result_console
+from placer_cli.console import print_dump_summary, print_note, result_console
 from placer_cli.draw.canvas import Canvas, canvas_of
 from placer_cli.illegal import SkipIllegal, read_any, read_instance
-from placer_cli.output import output_file, refuse_inputs, replacing_file
-from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
+from placer_cli.output import output_file, refuse_overwriting_inputs, replacing_file
+from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance, Machine
-from placer_models.files.errors import near_or_first_names, suggestion
-from placer_models.kubernetes.who_waits import WhoWaits
+from placer_models.files.errors import near_or_first_names, spelling_suggestion
+from placer_models.kubernetes.who_waits import WaitingPodFilter
 from placer_models.placement import Placement
 
 Draw = Callable[[Canvas], RenderableType]
@@ -47,15 +47,15 @@ def show(
     ignore: Ignore = None,
 ) -> None:
     """Draw a machine, or a cluster and its nodes with their owners."""
-    refuse_inputs("--svg", svg, [*map(Path, what), *([placement] if placement else [])])
+    refuse_overwriting_inputs("--svg", svg, [*map(Path, what), *([placement] if placement else [])])
     machine_files: list[Path] = []
     found = _load(
         what,
         machine_files.append,
         skip_illegal=skip_illegal,
-        who=who_waits(scheduler_name, gated=gated, ignore=ignore),
+        who=waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore),
     )
-    refuse_inputs("--svg", svg, machine_files)
+    refuse_overwriting_inputs("--svg", svg, machine_files)
     if isinstance(found, Machine):
         _only_for_instances(placement=placement, node=node)
         title, draw = found.name, _machine(found)
@@ -66,7 +66,7 @@ def show(
 
         with replacing_file(svg) as file:
             file.write(picture(draw, title))
-        note_on_input(f"wrote {svg}: an SVG picture of {title}")
+        print_note(f"wrote {svg}: an SVG picture of {title}")
         return
     console = result_console()
     console.print(draw(canvas_of(console)))
@@ -77,15 +77,17 @@ def _load(
     on_file: Callable[[Path], None],
     *,
     skip_illegal: bool,
-    who: WhoWaits,
+    who: WaitingPodFilter,
 ) -> Machine | Instance:
     """Read what is to be shown; a name of the catalogue goes before a file of that name."""
-    from placer_models.machines.catalogue import load_machine, machine_names
+    from placer_models.machines.catalogue import catalogue_machine_names, load_machine
 
     name, *more = what
-    if not more and name in machine_names():
+    if not more and name in catalogue_machine_names():
         return load_machine(name)
-    machines = [word for word in what if word in machine_names() and not Path(word).exists()]
+    machines = [
+        word for word in what if word in catalogue_machine_names() and not Path(word).exists()
+    ]
     if machines:
         raise typer.BadParameter(
             f"'{machines[0]}' is a machine of the catalogue: "
@@ -95,7 +97,7 @@ def _load(
         files = [Path(name) for name in what]
         return read_instance(
             files,
-            note_summary,
+            print_dump_summary,
             skip_illegal=skip_illegal,
             on_file=on_file,
             who=who,
@@ -104,11 +106,11 @@ def _load(
     if name != "-" and not Path(name).exists():
         raise typer.BadParameter(
             f"'{name}' is neither a file nor a machine of the catalogue"
-            f"{suggestion(name, machine_names())}; `placer machines` lists them"
+            f"{spelling_suggestion(name, catalogue_machine_names())}; `placer machines` lists them"
         )
     found = read_any(
         Path(name),
-        note_summary,
+        print_dump_summary,
         skip_illegal=skip_illegal,
         on_file=on_file,
         who=who,
@@ -136,23 +138,25 @@ def _machine(machine: Machine) -> Draw:
 def _instance(instance: Instance, file: Path | None, node: str | None) -> tuple[str, Draw]:
     from placer.load import load_placement
     from placer_cli.draw.cluster import draw_cluster
-    from placer_cli.draw.health import notes_on_running, with_notes
+    from placer_cli.draw.health import drawn_with_notes, notes_on_running
     from placer_cli.draw.node import draw_node
-    from placer_cli.draw.residents import UnknownNameError, residents_of
+    from placer_cli.draw.residents import UnknownNameError, drawn_pods_by_node
 
     try:
         placement = load_placement(file) if file else Placement()
-        residents = residents_of(instance, placement)
+        residents = drawn_pods_by_node(instance, placement)
     except UnknownNameError as error:
         raise typer.BadParameter(f"{file}: {error}; it belongs to another instance") from None
     moved = {place.key for place in placement.pods}
     if node is None:
         notes = notes_on_running(instance, moved)
         title = instance.name or "placer"
-        return title, lambda canvas: with_notes(draw_cluster(instance, residents, canvas), notes)
+        return title, lambda canvas: drawn_with_notes(
+            draw_cluster(instance, residents, canvas), notes
+        )
     nodes = {known.name: known for known in instance.nodes}
     if node not in nodes:
         raise typer.BadParameter(f"--node '{node}' is no node{near_or_first_names(node, nodes)}")
     notes = notes_on_running(replace(instance, nodes=(nodes[node],)), moved)
     inside = residents.get(node, ())
-    return node, lambda canvas: with_notes(draw_node(nodes[node], inside, canvas), notes)
+    return node, lambda canvas: drawn_with_notes(draw_node(nodes[node], inside, canvas), notes)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, assert_never
 import typer
 
 from placer.search.options import Engine, SolveOptions
-from placer_cli.console import error_console, note_on_input, note_summary, result_console
-from placer_cli.emit import EmittedObjects, parse_emit_option
+from placer_cli.console import error_console, print_dump_summary, print_note, result_console
+from placer_cli.emit import EmitOptions, parse_emit_option
 from placer_cli.exits import Exit
 from placer_cli.expected_pods import ExpectedPods
 from placer_cli.illegal import SkipIllegal, read_instance
@@ -21,19 +21,19 @@ from placer_cli.output import (
     document_text,
     format_of,
     output_file,
-    refuse_inputs,
+    refuse_overwriting_inputs,
     replacing_file,
 )
-from placer_cli.report.option import ReportFile, foot_of, refuse_report, write_report
-from placer_cli.what_if import Moves, WhatIfChanges, as_asked, solve_what_if
-from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
+from placer_cli.report.option import ReportFile, foot_of, refuse_bad_report_path, write_report
+from placer_cli.what_if import Moves, WhatIfChanges, solve_what_if, with_options_applied
+from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance
-from placer_models.kubernetes.who_waits import WhoWaits
+from placer_models.kubernetes.who_waits import WaitingPodFilter
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
 
 if TYPE_CHECKING:
-    from placer.kubernetes.summary import Summary
+    from placer.kubernetes.summary import DumpSummary
 
 LEAST_CHANGES_S, CHANGES_SHARE = 1.0, 3.0
 """How long changes are looked for once the answer is there, if that is within the time limit: as
@@ -139,14 +139,14 @@ def solve(
     Exit codes: 0 all pods are placed; 1 some are not; 2 bad input; 3 no answer in time.
     Ctrl-C ends the search with the best answer so far.
     """
-    from placer_cli.interrupt import NoAnswerError
+    from placer_cli.interrupt import InterruptedSolveError
 
     options = SolveOptions(engine, time_limit, work_limit, seed=seed, strategy=strategy)
     if workers is not None:
         options = replace(options, workers=workers)
     try:
         emission = parse_emit_option(emit)
-        who = who_waits(scheduler_name, gated=gated, ignore=ignore)
+        who = waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore)
         if what_if:
             if output or emission or report:
                 raise typer.BadParameter(
@@ -178,7 +178,7 @@ def solve(
                 report=report,
             )
     except KeyboardInterrupt:
-        raise NoAnswerError from None
+        raise InterruptedSolveError from None
     raise typer.Exit(_exit(answer))
 
 
@@ -187,10 +187,10 @@ def _solve(
     options: SolveOptions,
     form: Format,
     output: Path | None,
-    emission: EmittedObjects | None,
+    emission: EmitOptions | None,
     *,
     skip_illegal: bool,
-    who: WhoWaits,
+    who: WaitingPodFilter,
     moves: int | None,
     demand: Path | None,
     tiers: bool,
@@ -199,19 +199,23 @@ def _solve(
 ) -> Answer:
     """Read, search and print; return the answer."""
     from placer.load import load_cluster
-    from placer_cli.emit import check_moves, emit, empty_objects_for
+    from placer_cli.emit import (
+        empty_objects_for_emission,
+        refuse_moves_without_evictions,
+        write_emitted_objects,
+    )
     from placer_cli.interrupt import halted_by_ctrl_c, interruptible
     from placer_cli.progress import progress
     from placer_models.instance.placement_file import answer_to_json
 
     files = [*instance, *((demand,) if demand else ())]
-    refuse_inputs("--output", output, files)
-    refuse_report(report, files)
+    refuse_overwriting_inputs("--output", output, files)
+    refuse_bad_report_path(report, files)
     # What the search logs of rejected places is part of the answer, and said below.
     logging.getLogger("placer.search").addHandler(logging.NullHandler())
     started_s = monotonic()
     machine_files: list[Path] = []
-    read: list[Summary] = []
+    read: list[DumpSummary] = []
     if emission is None:
         problem = read_instance(
             instance,
@@ -222,13 +226,13 @@ def _solve(
             bears_faults=True,
         )
     else:
-        objects = empty_objects_for(emission)
+        objects = empty_objects_for_emission(emission)
         problem = load_cluster(instance, objects, read.append, who)
     for summary in read:
-        note_summary(summary)
-    problem = as_asked(problem, options, moves, demand)
-    check_moves(emission, problem)
-    refuse_inputs("--output", output, machine_files)
+        print_dump_summary(summary)
+    problem = with_options_applied(problem, options, moves, demand)
+    refuse_moves_without_evictions(emission, problem)
+    refuse_overwriting_inputs("--output", output, machine_files)
     read_s = monotonic() - started_s
     with ExitStack() as stack:
         file = stack.enter_context(replacing_file(output)) if output else None
@@ -245,7 +249,7 @@ def _solve(
         tree = answer_to_json(answer, problem, timing)
         if file is not None and output is not None:
             file.write(document_text(tree, format_of(output) if form is Format.TABLE else form))
-        told = emit(emission, objects, problem, answer) if emission else ""
+        told = write_emitted_objects(emission, objects, problem, answer) if emission else ""
     would_do: Sequence[tuple[str, str, str]] = ()
     if form is Format.TABLE:
         from placer_cli.draw.answer import draw_answer
@@ -264,9 +268,9 @@ def _solve(
         if output is None:
             typer.echo(document_text(tree, form), nl=False)
         for place in answer.rejected:
-            note_on_input(place.text)
+            print_note(place.text)
     if told:
-        note_on_input(told)
+        print_note(told)
     if report is not None:
         from placer_cli.report.solved import solved_page
 

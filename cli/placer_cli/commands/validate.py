@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.console import note_summary
+from placer_cli.console import print_dump_summary
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_any, read_instance
 from placer_models.cluster import Instance, Machine
@@ -35,7 +35,7 @@ def validate(
     from placer_models.kubernetes.checkpoints.checkpoint_files import is_checkpoint
 
     if together:
-        instance = read_instance(files, note_summary, skip_illegal=skip_illegal)
+        instance = read_instance(files, print_dump_summary, skip_illegal=skip_illegal)
         legal = _say(", ".join(map(str, files)), instance)
         raise typer.Exit(Exit.DONE if legal else Exit.NOT_ALL)
     bad, legal = False, True
@@ -44,7 +44,7 @@ def validate(
             if is_checkpoint(file.name):
                 typer.echo(f"{file}: {_given_out(file)}")
             else:
-                found = read_any(file, note_summary, skip_illegal=skip_illegal)
+                found = read_any(file, print_dump_summary, skip_illegal=skip_illegal)
                 legal &= _say(str(file), found)
         except InputError as error:
             bad = True
@@ -117,7 +117,7 @@ def _given_out(file: Path) -> str:
 
 def _holds(found: Instance | Placement | Machine) -> str:
     from placer_cli.draw.residents import is_pod_of_cluster
-    from placer_cli.draw.texts import by_default, count_text
+    from placer_cli.draw.texts import count_text, defaults_in_words
 
     match found:
         case Instance():
@@ -129,7 +129,7 @@ def _holds(found: Instance | Placement | Machine) -> str:
                     f"an instance of {count_text(len(found.nodes), 'node')}, "
                     f"{count_text(running, 'running pod')}, "
                     f"{count_text(pods, 'waiting pod')} and {count_text(gangs, 'gang')}",
-                    *by_default(found.common_defaults),
+                    *defaults_in_words(found.common_defaults),
                 )
             )
         case Placement():

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.console import note_summary, result_console
+from placer_cli.console import print_dump_summary, result_console
 from placer_cli.exits import Exit
 from placer_cli.expected_pods import ExpectedPods, read_demand_file
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import Format, document_text
-from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
+from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 
 
 def verify(
@@ -41,16 +41,16 @@ def verify(
     from placer.load import load_placement_with_claims
     from placer_models.instance.placement_claims import (
         CLAIMS,
+        claimed_status_faults,
         false_moves,
-        false_status,
         false_tiers,
     )
 
     problem = read_instance(
         instance,
-        note_summary,
+        print_dump_summary,
         skip_illegal=skip_illegal,
-        who=who_waits(scheduler_name, gated=gated, ignore=ignore),
+        who=waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore),
         bears_faults=True,
     )
     answer, claims = load_placement_with_claims(placement)
@@ -61,7 +61,8 @@ def verify(
     # Values mean nothing where a rule is broken.
     values = () if found else measure(problem, answer)
     found += tuple(
-        Breach(CLAIMS, "status", message) for message in false_status(claims, problem, answer)
+        Breach(CLAIMS, "status", message)
+        for message in claimed_status_faults(claims, problem, answer)
     )
     mended = mended_by(problem, answer) if claims.moves else {}
     found += tuple(Breach(CLAIMS, *claim) for claim in false_moves(claims, problem, answer, mended))
@@ -69,11 +70,11 @@ def verify(
         found += tuple(Breach(CLAIMS, *claim) for claim in false_tiers(claims, values))
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
-        from placer_cli.draw.finding import draw_finding
+        from placer_cli.draw.finding import draw_verification
         from placer_cli.draw.health import draw_notes, notes_on_running
 
         console = result_console()
-        console.print(draw_finding(problem, answer, found, values, canvas_of(console)))
+        console.print(draw_verification(problem, answer, found, values, canvas_of(console)))
         if notes := notes_on_running(problem):
             console.print(draw_notes(notes))
     else:

@@ -13,7 +13,7 @@ from placer_cli.draw.breaking import BreakingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.places import draw_moves, draw_places, draw_unplaced
-from placer_cli.draw.residents import residents_of
+from placer_cli.draw.residents import drawn_pods_by_node
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.tiers import draw_tiers
 from placer_cli.draw.verdict import verdict
@@ -50,7 +50,7 @@ def _parts(
         case Placed() | PartlyPlaced():
             if answer.placement.pods:
                 yield ""
-                yield draw_places(instance, residents_of(instance, answer.placement), canvas)
+                yield draw_places(instance, drawn_pods_by_node(instance, answer.placement), canvas)
             if answer.moves:
                 yield ""
                 yield titled("Running pods that move", draw_moves(instance, answer.moves, canvas))

@@ -29,7 +29,7 @@ class DrawnBlock:
     devices: tuple[Device, ...] = ()
 
 
-def blocks_of(machine: Machine) -> tuple[DrawnBlock, ...]:
+def drawn_blocks_of(machine: Machine) -> tuple[DrawnBlock, ...]:
     """Return the blocks of a machine, by package and NUMA node; CPU-less ones last."""
     topology = machine.topology
     nodes = {node.id: node for node in topology.numa_nodes}
@@ -56,7 +56,7 @@ def blocks_of(machine: Machine) -> tuple[DrawnBlock, ...]:
 def blocks_by_package(machine: Machine) -> dict[int, list[DrawnBlock]]:
     """Return the blocks of each package; those that belong to none are left out."""
     packages: dict[int, list[DrawnBlock]] = {}
-    for block in blocks_of(machine):
+    for block in drawn_blocks_of(machine):
         if block.package is not None:
             packages.setdefault(block.package, []).append(block)
     return packages

@@ -12,7 +12,7 @@ from placer_cli.draw.links import link_classes
 from placer_cli.draw.machine import threads_per_core
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import gb_per_s, memory_text
+from placer_cli.draw.texts import gb_per_s_text, memory_text
 from placer_models.cluster import Machine
 from placer_models.device import GPU
 
@@ -33,7 +33,7 @@ def draw_catalogue(machines: Sequence[Machine], canvas: Canvas) -> RenderableTyp
     )
 
 
-def facts_of(machine: Machine) -> dict[str, object]:
+def machine_facts(machine: Machine) -> dict[str, object]:
     """Return what the table says of a machine, for programs."""
     topology = machine.topology
     return {
@@ -83,6 +83,6 @@ def _links(machine: Machine) -> str:
     kinds: dict[int, list[str]] = {}
     for link in link_classes(machine.gpu_links):
         kinds.setdefault(link.centi_gb_per_s, []).append(link.kind)
-    named = [f"{'/'.join(names)} {gb_per_s(value)}" for value, names in kinds.items()]
+    named = [f"{'/'.join(names)} {gb_per_s_text(value)}" for value, names in kinds.items()]
     rest = len(named) - LINK_CLASSES
     return ", ".join(named[:LINK_CLASSES]) + (f" +{rest}" if rest > 0 else "")

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import Canvas, Marks
-from placer_cli.draw.mig import IN_MIG_MODE, broken_words, has_broken
+from placer_cli.draw.mig import IN_MIG_MODE, broken_device_words, has_broken_device
 from placer_cli.draw.palette import (
     ACCENT,
     BAD,
@@ -20,24 +20,40 @@ from placer_cli.draw.palette import (
     owner_marks,
     owner_style,
 )
-from placer_cli.draw.plain import asked_gpus, cpu_milli_of, gpus_in, others_in, zone_of
-from placer_cli.draw.residents import DrawnPod, extended_taken, is_pod_of_cluster, pods_on
+from placer_cli.draw.plain import (
+    amounts_besides_gpus,
+    asked_and_available_cpu_milli,
+    asked_gpus,
+    gpu_count_of,
+    zone_of,
+)
+from placer_cli.draw.residents import (
+    DrawnPod,
+    extended_taken,
+    is_pod_of_cluster,
+    pod_count_and_limit,
+)
 from placer_cli.draw.tables import column_count, table
-from placer_cli.draw.text_flow import columns_of, flow_pieces
+from placer_cli.draw.text_flow import natural_width, wrap_pieces
 from placer_cli.draw.texts import (
     amount_text,
-    by_default,
+    amounts_to_show,
     count_text,
-    cpus_text,
+    cpu_milli_text,
+    defaults_in_words,
     fold_names,
     memory_text,
-    named_amounts,
 )
 from placer_cli.draw.threads import StyledMark
-from placer_cli.draw.waiting import all_waiting, left_out_said, not_asked_about, waiting_table
+from placer_cli.draw.waiting import (
+    left_out_said,
+    pods_not_asked_table,
+    waiting_pod_count,
+    waiting_pods_table,
+)
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
-from placer_models.kubernetes.insides import is_inside_known, knows_devices
+from placer_models.kubernetes.insides import has_known_inside, knows_devices
 from placer_models.kubernetes.names import INSTANCE_TYPES
 from placer_models.policy import QosClass
 from placer_models.taints import UNSCHEDULABLE
@@ -63,8 +79,8 @@ def _parts(
     yield _key(instance, parties, canvas)
     arrived = (r for tenants in residents.values() for r in tenants if not r.running)
     placed = {resident.pod.key for resident in arrived}
-    left = waiting_table(instance, placed, canvas.width)
-    for drawn in (left, not_asked_about(instance, canvas.width)):
+    left = waiting_pods_table(instance, placed, canvas.width)
+    for drawn in (left, pods_not_asked_table(instance, canvas.width)):
         if drawn is not None:
             yield ""
             yield drawn
@@ -83,8 +99,8 @@ def _nodes_with_bars(
         return _nodes(instance, residents, parties, bars, canvas.width)
 
     plain = drawn(0)
-    barred = 2 if all(map(is_inside_known, instance.nodes)) else 3
-    room = (canvas.width - columns_of(plain)) // barred - 1
+    barred = 2 if all(map(has_known_inside, instance.nodes)) else 3
+    room = (canvas.width - natural_width(plain)) // barred - 1
     if room >= BAR_COLUMNS[0]:
         return drawn(min(room, BAR_COLUMNS[-1]))
     # Names may be shorter than they are there.
@@ -101,12 +117,12 @@ def _headline(
     if running := sum(is_pod_of_cluster(one.pod) for one in instance.running):
         facts.append(count_text(running, "running pod"))
     placed = sum(len(tenants) for tenants in residents.values()) - len(instance.running)
-    pods = all_waiting(instance)
+    pods = waiting_pod_count(instance)
     waits = f"{placed:,} of {count_text(pods, 'pod')} placed" if placed else f"{pods:,} waiting"
     facts.append(f"{waits}{left_out_said(instance)}")
-    facts += by_default(instance.common_defaults)
+    facts += defaults_in_words(instance.common_defaults)
     pieces = [Text(instance.name or "cluster", STRONG), *(Text(fact, QUIET) for fact in facts)]
-    return flow_pieces(pieces, canvas.width, f" {canvas.marks.dot} ")
+    return wrap_pieces(pieces, canvas.width, f" {canvas.marks.dot} ")
 
 
 def _nodes(
@@ -176,7 +192,7 @@ def _cells(
     bars: _Bars,
     more_machines: bool,
 ) -> tuple[Text, ...]:
-    known = is_inside_known(node)
+    known = has_known_inside(node)
     return (
         Text("" if known else zone_of(node)),
         Text(", ".join(f"{level} {domain}" for level, domain in node.domains)),
@@ -194,9 +210,12 @@ def _cells(
 
 def _cpu_amount(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
     """Draw what pods ask for of the CPUs of a node whose inside is not known."""
-    asked, has = cpu_milli_of(node, tenants)
+    asked, has = asked_and_available_cpu_milli(node, tenants)
     return bars.draw(
-        [(asked, StyledMark(bars.marks.full, ACCENT))], has, cpus_text(asked), cpus_text(has)
+        [(asked, StyledMark(bars.marks.full, ACCENT))],
+        has,
+        cpu_milli_text(asked),
+        cpu_milli_text(has),
     )
 
 
@@ -204,7 +223,7 @@ def _gpu_amount(
     node: Node, tenants: Sequence[DrawnPod], parties: Mapping[str, StyledMark], marks: Marks
 ) -> Text:
     """Draw as many cells as a node has GPUs, and who has how many of them."""
-    total = gpus_in(node)
+    total = gpu_count_of(node)
     if not total:
         return Text()
     held = [(n, parties[t.party]) for t in tenants if (n := asked_gpus(t.pod.spec))]
@@ -214,7 +233,7 @@ def _gpu_amount(
 
 def _machine(node: Node) -> str:
     """Name the machine; nothing where the name is made up of what other columns say."""
-    named = is_inside_known(node) or any(key in INSTANCE_TYPES for key, _ in node.labels)
+    named = has_known_inside(node) or any(key in INSTANCE_TYPES for key, _ in node.labels)
     return node.machine.name if named else ""
 
 
@@ -231,7 +250,9 @@ def _cpu(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
         (ls, StyledMark(bars.marks.shared, ACCENT)),
         (be, StyledMark(bars.marks.best_effort, FRAME)),
     )
-    return bars.draw(parts, 1000 * len(allocatable), cpus_text(owned + ls), str(len(allocatable)))
+    return bars.draw(
+        parts, 1000 * len(allocatable), cpu_milli_text(owned + ls), str(len(allocatable))
+    )
 
 
 def _memory(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
@@ -261,10 +282,10 @@ def _gpus(
 
 def _pods(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
     """Count the pods, of as many as the node takes where it says so."""
-    pods, most = pods_on(node, tenants)
+    pods, most = pod_count_and_limit(node, tenants)
     if most is None:
         return Text(str(pods or ""))
-    if is_inside_known(node):
+    if has_known_inside(node):
         return Text.assemble(str(pods), (f"/{most:,}", QUIET))
     parts = [(pods, StyledMark(bars.marks.full, ACCENT))]
     return bars.draw(parts, most, str(pods), f"{most:,}")
@@ -287,7 +308,9 @@ def _others(tenants: Sequence[DrawnPod], node: Node) -> Text:
     words = [f"{kind} {taken[kind]}/{present[kind]}" for kind in sorted(taken)]
     words += [
         f"{name} {amount_text(name, extended_taken(tenants, name))}/{amount_text(name, has)}"
-        for name, has in (named_amounts if is_inside_known(node) else others_in)(node.extended)
+        for name, has in (amounts_to_show if has_known_inside(node) else amounts_besides_gpus)(
+            node.extended
+        )
     ]
     return Text(", ".join(words))
 
@@ -295,7 +318,7 @@ def _others(tenants: Sequence[DrawnPod], node: Node) -> Text:
 def _key(instance: Instance, parties: Mapping[str, StyledMark], canvas: Canvas) -> Text:
     marks = canvas.marks
     pieces = [Text.assemble((cell.mark, cell.style), f" {name}") for name, cell in parties.items()]
-    known = [is_inside_known(node) for node in instance.nodes]
+    known = [has_known_inside(node) for node in instance.nodes]
     owned = [" owned"] * any(known) + [" asked for"] * (not all(known))
     pieces.append(Text.assemble((marks.full, ACCENT), (" or".join(owned), QUIET)))
     if any(known):
@@ -306,6 +329,8 @@ def _key(instance: Instance, parties: Mapping[str, StyledMark], canvas: Canvas) 
     pieces.append(Text(f"{marks.free} free", QUIET))
     if any(node.mig for node in instance.nodes):
         pieces.append(Text(f"{IN_MIG_MODE} in MIG mode", QUIET))
-    if any(has_broken(node) for node in instance.nodes):
-        pieces.append(Text.assemble((marks.broken, BAD), (broken_words(instance.nodes), QUIET)))
-    return flow_pieces(pieces, canvas.width)
+    if any(has_broken_device(node) for node in instance.nodes):
+        pieces.append(
+            Text.assemble((marks.broken, BAD), (broken_device_words(instance.nodes), QUIET))
+        )
+    return wrap_pieces(pieces, canvas.width)

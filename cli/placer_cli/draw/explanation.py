@@ -6,15 +6,21 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from placer.explain.acts import acts_of
-from placer.explain.explanation import Explanation, FunnelStep, NodeLack, SufficientChange, Winner
+from placer.explain.acts import instructions_for_changes
+from placer.explain.explanation import (
+    Explanation,
+    FunnelStep,
+    NodeLack,
+    OutvotingPods,
+    SufficientChange,
+)
 from placer_cli.draw.breaking import BreakingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.labels import labels_looked_at
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
-from placer_cli.draw.plain import has_classes
-from placer_cli.draw.residents import residents_of
+from placer_cli.draw.plain import shows_pod_classes
+from placer_cli.draw.residents import drawn_pods_by_node
 from placer_cli.draw.texts import count_text, fold_names
 from placer_models.cluster import Instance
 from placer_models.kubernetes.names import REQUESTED_CPU
@@ -24,7 +30,7 @@ from placer_models.placement import (
     PartlyPlaced,
     Placed,
     Placement,
-    title_of,
+    pod_or_gang_title,
 )
 from placer_models.quantity import format_bytes
 
@@ -85,10 +91,12 @@ def draw_explanations(
         if parts:
             parts.append("")
         acts = {
-            change.kind: acts_of(change.changes, instance, of_cluster=of_cluster, files=files)
+            change.kind: instructions_for_changes(
+                change.changes, instance, of_cluster=of_cluster, files=files
+            )
             for change in one.changes
         }
-        parts.append(_tree(one, acts, canvas, every=every, classes=has_classes(instance)))
+        parts.append(_tree(one, acts, canvas, every=every, classes=shows_pod_classes(instance)))
     if len(explanations) == 1 and explanations[0].nearest:
         parts += ["", *_nearest_node(explanations[0], instance, answer, canvas)]
     return Group(*parts)
@@ -102,14 +110,14 @@ def _nearest_node(
     placement = answer.placement if isinstance(answer, Placed | PartlyPlaced) else Placement()
     node = next(node for node in instance.nodes if node.name == near.node)
     missing = [
-        f"{number_said(lack.missing, lack.unit)}{_noun(lack.missing, lack.unit)}"
+        f"{bare_amount_text(lack.missing, lack.unit)}{_noun(lack.missing, lack.unit)}"
         if lack.missing is not None
         else lack.rule
         for lack in near.lacks
     ]
     words = f"{canvas.marks.offline} missing here: {', '.join(missing)}"
     yield Text.assemble("The nearest node   ", (words, BAD))
-    inside = residents_of(instance, placement).get(near.node, ())
+    inside = drawn_pods_by_node(instance, placement).get(near.node, ())
     yield draw_node(node, inside, canvas, labels=labels_looked_at(instance, one.pods))
 
 
@@ -118,7 +126,7 @@ def _placed(answer: Answer, names: Collection[NamespacedName] | None) -> str:
         return "Everything that waits has a place."
     asked = set(names)
     places = [
-        f"{title_of(*place.key)} is on {place.node}"
+        f"{pod_or_gang_title(*place.key)} is on {place.node}"
         for place in answer.placement.pods
         if place.key in asked or (place.namespace, place.gang) in asked
     ]
@@ -133,7 +141,7 @@ def _tree(
     every: bool,
     classes: bool,
 ) -> Tree:
-    names = fold_names([title_of(*key) for key in one.pods])
+    names = fold_names([pod_or_gang_title(*key) for key in one.pods])
     who = f"gang {one.gang}: {names}" if one.gang else names
     tree = Tree(Text(who, STRONG), guide_style=QUIET)
     tree.add(Text(one.sentence if every else one.brief or one.sentence))
@@ -180,14 +188,14 @@ def _lack(lack: NodeLack, canvas: Canvas, *, every: bool) -> Text:
         # Where the text begins with what is asked for, it is not named again.
         says_what = ": asks " in lack.text
         noun = "" if says_what else _noun(has[-1], lack.unit)
-        left = f"{' of '.join(number_said(one, lack.unit) for one in has)}{noun} left"
-        missing = f"{number_said(lack.missing, lack.unit)} missing"
+        left = f"{' of '.join(bare_amount_text(one, lack.unit) for one in has)}{noun} left"
+        missing = f"{bare_amount_text(lack.missing, lack.unit)} missing"
         text.append(f"{';' if says_what else ':'} {left}, ").append(missing, BAD).append("\n")
         text.append_text(_bar(lack, canvas))
     if lack.held_by:
         named = [
-            f"{title_of(*one.pod)}"
-            + (f" {number_said(one.amount, lack.unit)}" if one.amount is not None else "")
+            f"{pod_or_gang_title(*one.pod)}"
+            + (f" {bare_amount_text(one.amount, lack.unit)}" if one.amount is not None else "")
             + (" (placed now)" if one.placed else "")
             for one in lack.held_by[: None if every else SHOWN_HOLDERS]
         ]
@@ -214,7 +222,7 @@ def _bar(lack: NodeLack, canvas: Canvas) -> Text:
     )
 
 
-def number_said(amount: int, unit: str) -> str:
+def bare_amount_text(amount: int, unit: str) -> str:
     """Write an amount as people read it, without what is counted."""
     match unit:
         case "milliCpu":
@@ -230,8 +238,8 @@ def _noun(amount: int, unit: str) -> str:
     return {"milliCpu": cpus, "bytes": ""}.get(unit, f" {unit}")
 
 
-def _winner(winner: Winner) -> Text:
-    names = fold_names([title_of(*key) for key in winner.pods])
+def _winner(winner: OutvotingPods) -> Text:
+    names = fold_names([pod_or_gang_title(*key) for key in winner.pods])
     if winner.tier is None:
         return Text(f"outvoted by {names}: either could have had the place, no tier decides")
     its = "its place" if len(winner.pods) == 1 else "their place"
@@ -275,8 +283,10 @@ def best_changes(
     rows = []
     for one in explanations:
         for change in one.changes[:1]:
-            acts = acts_of(change.changes, instance, of_cluster=of_cluster, files=files)
-            names = fold_names([title_of(*key) for key in one.pods])
+            acts = instructions_for_changes(
+                change.changes, instance, of_cluster=of_cluster, files=files
+            )
+            names = fold_names([pod_or_gang_title(*key) for key in one.pods])
             who = f"gang {one.gang}" if one.gang else names
             rows.append((who, _parts(change), acts[0] if len(acts) == 1 else ""))
     return rows

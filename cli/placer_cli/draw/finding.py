@@ -12,14 +12,14 @@ from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count_text
 from placer_cli.draw.tiers import draw_values
-from placer_cli.draw.waiting import all_waiting, left_out_said
+from placer_cli.draw.waiting import left_out_said, waiting_pod_count
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.moves import moves_of
 from placer_models.placement import Placement
 
 
-def draw_finding(
+def draw_verification(
     instance: Instance,
     placement: Placement,
     breaches: Sequence[Breach],
@@ -37,7 +37,7 @@ def draw_finding(
         wrap = {"who": 12, "what is wrong": 20}
         drawn = table(head, rows, canvas.width, wrap=wrap, sentences=head[2])
         return Group(Text(number, BAD), "", drawn)
-    pods = count_text(all_waiting(instance), "pod")
+    pods = count_text(waiting_pod_count(instance), "pod")
     moving = len(moves_of(instance, placement))
     words = f"No breach of {len(RULES)} rules; {len(placement.pods) - moving:,} of {pods} placed"
     words += f", {count_text(moving, 'running pod')} moved" if moving else ""

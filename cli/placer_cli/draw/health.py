@@ -47,6 +47,6 @@ def draw_notes(notes: Sequence[str]) -> RenderableType:
     return Group("", *(BreakingText(Text(note, BAD)) for note in notes))
 
 
-def with_notes(drawn: RenderableType, notes: Sequence[str]) -> RenderableType:
+def drawn_with_notes(drawn: RenderableType, notes: Sequence[str]) -> RenderableType:
     """Return the picture, and the notes below it, where there are any."""
     return Group(drawn, draw_notes(notes)) if notes else drawn

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from placer_models.cluster import Instance
 from placer_models.placement import NamespacedName
 from placer_models.pod import PodSpec, pods_of
-from placer_models.relations import topologies
+from placer_models.relations import topology_keys_asked
 
 
 def labels_looked_at(instance: Instance, pods: Collection[NamespacedName]) -> frozenset[str]:
@@ -20,4 +20,4 @@ def _keys(spec: PodSpec) -> Iterator[str]:
         wished = (wish.term for wish in spec.node_affinity.preferred)
         for term in (*spec.node_affinity.required, *wished):
             yield from (one.key for one in term.expressions)
-    yield from topologies(spec)
+    yield from topology_keys_asked(spec)

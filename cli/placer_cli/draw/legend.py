@@ -10,9 +10,9 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.links import pair_bandwidths
 from placer_cli.draw.palette import QUIET, owner_marks, owner_style
 from placer_cli.draw.residents import DrawnPod
-from placer_cli.draw.shares import devices_of
+from placer_cli.draw.shares import devices_text
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import gb_per_s, ids_text, memory_text
+from placer_cli.draw.texts import gb_per_s_text, ids_text, memory_text
 from placer_cli.draw.threads import StyledMark
 from placer_models.alignment import effective_scope
 from placer_models.cluster import Node
@@ -51,7 +51,7 @@ class MarkedPod:
         return self.resident.place.cpuset if self.resident.owns_cpus else frozenset()
 
 
-def marked_pods(residents: Sequence[DrawnPod]) -> tuple[MarkedPod, ...]:
+def assign_pod_marks(residents: Sequence[DrawnPod]) -> tuple[MarkedPod, ...]:
     """Give each pod of a node a mark; those with CPUs or devices of their own come first."""
     ordered = sorted(residents, key=lambda r: not (r.owns_cpus or r.place.devices))
     marks = owner_marks(len(ordered))
@@ -66,7 +66,7 @@ def draw_legend(node: Node, tenants: Sequence[MarkedPod], canvas: Canvas) -> Ren
     rows = []
     for tenant in tenants:
         rows.append(_row(node, tenant, canvas))
-        for name, *held in containers_of(tenant.resident, node, canvas):
+        for name, *held in container_legend_rows(tenant.resident, node, canvas):
             rows.append([Text(), Text(f"  {name}"), Text(), Text(), *map(Text, held)])
     head = ("", "pod", "gang", "QoS", "CPUs", "memory", "GPU", "links", "other")
     return table(head, rows, canvas.width, wrap=PLACE_WRAPS, spare=("gang", "QoS", "links"))
@@ -80,7 +80,7 @@ UNBROKEN = 17
 """Two ranges of three digits stay together."""
 
 
-def cpus_of(ids: CpuSet, *, own: bool) -> str:
+def running_cpus_text(ids: CpuSet, *, own: bool) -> str:
     """Say which CPUs something runs on: its own by id, or the size of its pool."""
     if not own:
         return f"pool of {len(ids)}" if ids else ""
@@ -89,10 +89,10 @@ def cpus_of(ids: CpuSet, *, own: bool) -> str:
     return listed if len(listed) <= UNBROKEN else listed.replace(",", ", ")
 
 
-def pool_of(place: _Held) -> str:
+def pool_text(place: _Held) -> str:
     """Say the size of a pool, and how many CPUs are counted on which NUMA node: ``(0:6 1:2)``."""
     parts = " ".join(f"{numa}:{milli / 1000:g}" for numa, milli in place.cpu_milli or ())
-    return cpus_of(place.cpuset, own=False) + (f" ({parts})" if parts else "")
+    return running_cpus_text(place.cpuset, own=False) + (f" ({parts})" if parts else "")
 
 
 def memory_held_text(place: _Held) -> str:
@@ -106,7 +106,7 @@ ROOM_FOR_SUMS = 100
 """A narrower page has no room for what the pairs of GPUs sum to."""
 
 
-def links_of(node: Node, place: _Held, canvas: Canvas) -> str:
+def link_speed_text(node: Node, place: _Held, canvas: Canvas) -> str:
     """Say how fast the slowest pair of GPUs is, and what the pairs sum to, where it is known."""
     if node.machine.gpu_links is None:
         return ""
@@ -114,30 +114,30 @@ def links_of(node: Node, place: _Held, canvas: Canvas) -> str:
     pairs = pair_bandwidths(node.machine.gpu_links, gpus)
     if not pairs:
         return ""
-    slowest = f"{gb_per_s(min(pairs))} GB/s"
+    slowest = f"{gb_per_s_text(min(pairs))} GB/s"
     if len(pairs) == 1 or canvas.width < ROOM_FOR_SUMS:
         return slowest
-    return f"{slowest}, sum {gb_per_s(sum(pairs))}"
+    return f"{slowest}, sum {gb_per_s_text(sum(pairs))}"
 
 
-def others_of(place: _Held) -> str:
+def other_devices_text(place: _Held) -> str:
     """Name the devices that are no GPUs: ``rdma 0-1``."""
     kinds = sorted({grant.type for grant in place.devices} - {GPU})
-    return ", ".join(f"{kind} {devices_of(place, kind)}" for kind in kinds)
+    return ", ".join(f"{kind} {devices_text(place, kind)}" for kind in kinds)
 
 
-def held_of(place: _Held, node: Node, canvas: Canvas, *, own: bool) -> tuple[str, ...]:
+def held_texts(place: _Held, node: Node, canvas: Canvas, *, own: bool) -> tuple[str, ...]:
     """Say what is held, in the columns from CPUs to other devices."""
     return (
-        cpus_of(place.cpuset, own=True) if own else pool_of(place),
+        running_cpus_text(place.cpuset, own=True) if own else pool_text(place),
         memory_held_text(place),
-        devices_of(place, GPU),
-        links_of(node, place, canvas),
-        others_of(place),
+        devices_text(place, GPU),
+        link_speed_text(node, place, canvas),
+        other_devices_text(place),
     )
 
 
-def containers_of(resident: DrawnPod, node: Node, canvas: Canvas) -> list[tuple[str, ...]]:
+def container_legend_rows(resident: DrawnPod, node: Node, canvas: Canvas) -> list[tuple[str, ...]]:
     """Return the name of each container and what it has, where that is not all of the pod's.
 
     This is so if each is aligned by itself, or if several have devices.
@@ -148,7 +148,7 @@ def containers_of(resident: DrawnPod, node: Node, canvas: Canvas) -> list[tuple[
     by_container = by_container and not spec.constrained_burst
     if not (is_aligned and by_container) and sum(bool(part.devices) for part in parts) < 2:
         return []
-    return [(part.name, *held_of(part, node, canvas, own=resident.owns_cpus)) for part in parts]
+    return [(part.name, *held_texts(part, node, canvas, own=resident.owns_cpus)) for part in parts]
 
 
 def _row(node: Node, tenant: MarkedPod, canvas: Canvas) -> list[Text]:
@@ -159,6 +159,6 @@ def _row(node: Node, tenant: MarkedPod, canvas: Canvas) -> list[Text]:
     words = (
         place.gang or "",
         resident.pod.spec.qos.value,
-        *held_of(place, node, canvas, own=resident.owns_cpus),
+        *held_texts(place, node, canvas, own=resident.owns_cpus),
     )
     return [Text(tenant.cell.mark, tenant.cell.style), name, *(Text(word) for word in words)]

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG, link_styles
-from placer_cli.draw.text_flow import flow_pieces
-from placer_cli.draw.texts import gb_per_s, ids_text
+from placer_cli.draw.text_flow import wrap_pieces
+from placer_cli.draw.texts import gb_per_s_text, ids_text
 from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Machine
 from placer_models.device import GPU, Device, LinkMatrix
@@ -38,7 +38,7 @@ class LinkClass:
         """Name and bandwidth: ``NV12 300 GB/s``."""
         if not self.centi_gb_per_s:
             return self.kind
-        return f"{self.kind} {gb_per_s(self.centi_gb_per_s)} GB/s"
+        return f"{self.kind} {gb_per_s_text(self.centi_gb_per_s)} GB/s"
 
 
 def link_classes(links: LinkMatrix) -> tuple[LinkClass, ...]:
@@ -181,4 +181,4 @@ def _key(
         pieces.append(Text("per direction, nominal", QUIET))
     if links.shared_egress:
         pieces.append(Text("the pairs of a GPU share its egress", QUIET))
-    return flow_pieces(pieces, canvas.width)
+    return wrap_pieces(pieces, canvas.width)

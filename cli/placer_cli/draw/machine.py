@@ -7,12 +7,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from placer_cli.draw.blocks import blocks_of, cores_of
+from placer_cli.draw.blocks import cores_of, drawn_blocks_of
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.links import draw_links
 from placer_cli.draw.packages import MachinePaint, draw_packages
 from placer_cli.draw.palette import ACCENT, BAD, QUIET, STRONG
-from placer_cli.draw.text_flow import drawings_side_by_side, flow_pieces, titled
+from placer_cli.draw.text_flow import drawings_side_by_side, titled, wrap_pieces
 from placer_cli.draw.texts import count_text, ids_text, memory_text, quantity_text
 from placer_cli.draw.threads import StyledMark
 from placer_models.capacity import Quantity
@@ -70,7 +70,7 @@ def _parts(machine: Machine, canvas: Canvas) -> Iterator[RenderableType]:
     marks = canvas.marks
     yield Text.assemble((machine.name, STRONG), f"  {machine.title}")
     facts = (Text(fact, QUIET) for fact in machine_summary(machine, marks.times))
-    yield flow_pieces(facts, canvas.width, f" {marks.dot} ")
+    yield wrap_pieces(facts, canvas.width, f" {marks.dot} ")
     yield draw_packages(machine, _paint(canvas), canvas)
     yield _marks_line(machine, canvas)
     matrices: list[RenderableType] = []
@@ -120,9 +120,9 @@ def _marks_line(machine: Machine, canvas: Canvas) -> Text:
         pieces.append(Text.assemble((marks.offline, BAD), (" offline", QUIET)))
     if not all(device.healthy for device in machine.devices):
         pieces.append(Text.assemble((marks.broken, BAD), (" unhealthy device", QUIET)))
-    if any(len(block.groups) > 1 for block in blocks_of(machine)):
+    if any(len(block.groups) > 1 for block in drawn_blocks_of(machine)):
         pieces.append(Text("gap: another last-level cache or kind of core", QUIET))
-    return flow_pieces(pieces, canvas.width)
+    return wrap_pieces(pieces, canvas.width)
 
 
 def draw_distances(topology: Topology) -> RenderableType:

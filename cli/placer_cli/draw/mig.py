@@ -9,7 +9,7 @@ IN_MIG_MODE = "m"
 """Stands for a GPU in MIG mode."""
 
 
-def has_broken(node: Node) -> bool:
+def has_broken_device(node: Node) -> bool:
     """Return whether a device of the node is broken; one in MIG mode is not."""
     modes = dict(node.mig)
     return not all(
@@ -18,7 +18,7 @@ def has_broken(node: Node) -> bool:
     )
 
 
-def broken_words(nodes: Iterable[Node]) -> str:
+def broken_device_words(nodes: Iterable[Node]) -> str:
     """Return the words of the legend for devices that are given to nobody."""
     kept = any(node.checkpoint_devices for node in nodes)
     return " unhealthy, or kept by a checkpoint" if kept else " unhealthy"

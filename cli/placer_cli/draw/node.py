@@ -9,29 +9,29 @@ from rich.text import Text
 
 from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.legend import MarkedPod, draw_legend, marked_pods
+from placer_cli.draw.legend import MarkedPod, assign_pod_marks, draw_legend
 from placer_cli.draw.links import draw_links
-from placer_cli.draw.mig import IN_MIG_MODE, broken_words, has_broken
+from placer_cli.draw.mig import IN_MIG_MODE, broken_device_words, has_broken_device
 from placer_cli.draw.packages import MachinePaint, device_lines, draw_packages
 from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.plain import draw_amounts
-from placer_cli.draw.residents import DrawnPod, extended_taken, pods_on
-from placer_cli.draw.shares import left_of
-from placer_cli.draw.text_flow import flow_pieces, titled
+from placer_cli.draw.residents import DrawnPod, extended_taken, pod_count_and_limit
+from placer_cli.draw.shares import device_left_text
+from placer_cli.draw.text_flow import titled, wrap_pieces
 from placer_cli.draw.texts import (
     amount_text,
-    by_default,
+    amounts_to_show,
     count_text,
     cpu_count_text,
+    defaults_in_words,
     memory_text,
-    named_amounts,
 )
 from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.effective import defaults_on
-from placer_models.kubernetes.insides import is_inside_known, knows_devices
+from placer_models.kubernetes.insides import has_known_inside, knows_devices
 from placer_models.policy import AlignmentPolicy, AlignmentScope, NodeBindPolicy, QosClass
 from placer_models.topology import Cpu, NumaNode
 
@@ -61,8 +61,8 @@ def _parts(
     node: Node, residents: Sequence[DrawnPod], canvas: Canvas, labels: Container[str] | None
 ) -> Iterator[RenderableType]:
     yield _headline(node, canvas, labels)
-    if not is_inside_known(node):
-        tenants = marked_pods([resident for resident in residents if resident.is_pod])
+    if not has_known_inside(node):
+        tenants = assign_pod_marks([resident for resident in residents if resident.is_pod])
         claims = _Claims.of(node, tenants)
         if knows_devices(node):
             yield from device_lines(
@@ -72,7 +72,7 @@ def _parts(
         yield draw_amounts(node, residents, pods, canvas)
         yield from _links(node, claims, canvas)
         return
-    tenants = marked_pods(residents)
+    tenants = assign_pod_marks(residents)
     claims = _Claims.of(node, tenants)
     yield draw_packages(node.machine, _paint(node, claims, canvas), canvas)
     yield _marks_line(node, claims, canvas)
@@ -146,7 +146,7 @@ def _headline(node: Node, canvas: Canvas, labels: Container[str] | None) -> Text
         facts.append(f"CPU bind policy {node.cpu_bind}")
     if node.numa_strategy is not None:
         facts.append(f"NUMA strategy {node.numa_strategy}")
-    facts += by_default(defaults_on(node))
+    facts += defaults_in_words(defaults_on(node))
     if node.locality:
         facts.append(f"CPU locality {', '.join(node.locality)}")
     if node.partition_policy is not None:
@@ -161,7 +161,7 @@ def _headline(node: Node, canvas: Canvas, labels: Container[str] | None) -> Text
         pieces.append(Text("cordoned: nothing new comes here", BAD))
     if node.closed:
         pieces.append(Text("closed, as not all that it has is known: nothing new comes here", BAD))
-    return flow_pieces(pieces, canvas.width, f" {canvas.marks.dot} ")
+    return wrap_pieces(pieces, canvas.width, f" {canvas.marks.dot} ")
 
 
 def _paint(node: Node, claims: _Claims, canvas: Canvas) -> MachinePaint:
@@ -221,11 +221,11 @@ def _marks_line(node: Node, claims: _Claims, canvas: Canvas) -> Text:
         pieces.append(Text.assemble((marks.offline, BAD), (" offline", QUIET)))
     if node.mig:
         pieces.append(Text(f"{IN_MIG_MODE} in MIG mode", QUIET))
-    if has_broken(node):
-        pieces.append(Text.assemble((marks.broken, BAD), (broken_words([node]), QUIET)))
+    if has_broken_device(node):
+        pieces.append(Text.assemble((marks.broken, BAD), (broken_device_words([node]), QUIET)))
     if claims.twice:
         pieces.append(Text.assemble((marks.broken, BAD), (" claimed twice", BAD)))
-    return flow_pieces(pieces, canvas.width)
+    return wrap_pieces(pieces, canvas.width)
 
 
 def _parts_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canvas: Canvas) -> Text:
@@ -237,12 +237,12 @@ def _parts_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canv
                 shares[grant.type, grant.minor].append(grant.share)
     words = [
         f"{device.type.upper() if device.type == GPU else device.type} {device.minor}: "
-        f"{left_of(device, shares[device.type, device.minor])}"
+        f"{device_left_text(device, shares[device.type, device.minor])}"
         for device in node.machine.devices
         if (device.type, device.minor) in claims.shared
     ]
     words[0] = f"left of {words[0]}"
-    return flow_pieces((Text(word, QUIET) for word in words), canvas.width, f" {canvas.marks.dot} ")
+    return wrap_pieces((Text(word, QUIET) for word in words), canvas.width, f" {canvas.marks.dot} ")
 
 
 def _free_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canvas: Canvas) -> Text:
@@ -268,9 +268,9 @@ def _free_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canva
     words += [
         f"{amount_text(name, has - extended_taken(residents, name))} "
         f"of {amount_text(name, has)} {name}"
-        for name, has in named_amounts(node.extended)
+        for name, has in amounts_to_show(node.extended)
     ]
-    pods, most = pods_on(node, residents)
+    pods, most = pod_count_and_limit(node, residents)
     if most is not None:
         words.append(f"{max(0, most - pods):,} of {count_text(most, 'pod')}")
     taken = sum(amount for parts in claims.memory_bytes.values() for amount, _ in parts)
@@ -285,4 +285,4 @@ def _free_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canva
             )
     if kept := sum(r.pod.spec.requests.cpu_milli for r in residents if not r.is_pod):
         words.append(f"{cpu_count_text(kept)} kept for the system")
-    return flow_pieces((Text(word, QUIET) for word in words), canvas.width, f" {canvas.marks.dot} ")
+    return wrap_pieces((Text(word, QUIET) for word in words), canvas.width, f" {canvas.marks.dot} ")

@@ -13,13 +13,13 @@ from rich.text import Text
 from placer_cli.draw.blocks import (
     DrawnBlock,
     blocks_by_package,
-    blocks_of,
     devices_without_numa_node,
+    drawn_blocks_of,
 )
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
 from placer_cli.draw.texts import ids_text, joined_by_dots, memory_text
-from placer_cli.draw.threads import CellOf, StyledMark, natural_columns, thread_rows
+from placer_cli.draw.threads import CellOf, StyledMark, one_line_width, thread_rows
 from placer_models.cluster import Machine
 from placer_models.device import GPU, Device
 from placer_models.topology import NumaNode
@@ -87,7 +87,7 @@ class DrawnPackages:
 
 def draw_packages(machine: Machine, paint: MachinePaint, canvas: Canvas) -> RenderableType:
     """Draw every package of a machine, and what belongs to none."""
-    apart = [block for block in blocks_of(machine) if block.package is None]
+    apart = [block for block in drawn_blocks_of(machine) if block.package is None]
     return Group(
         DrawnPackages(machine, paint, canvas),
         *_without_cpus(apart, paint),
@@ -95,7 +95,7 @@ def draw_packages(machine: Machine, paint: MachinePaint, canvas: Canvas) -> Rend
     )
 
 
-def kind_title(kind: str) -> str:
+def device_type_title(kind: str) -> str:
     """Return how a type of devices is called in pictures."""
     return kind.upper() if kind == GPU else kind
 
@@ -104,7 +104,7 @@ def device_lines(devices: Sequence[Device], paint: MachinePaint, width: int) -> 
     """Draw devices, a line or more for each type, cut at the width."""
     lines: list[Text] = []
     for kind, members in groupby(devices, lambda device: device.type):
-        line = Text(f"{kind_title(kind):<4}", QUIET)
+        line = Text(f"{device_type_title(kind):<4}", QUIET)
         for device in members:
             chip = paint.device(device)
             if len(line) + 1 + len(chip) > width and len(line) > 4:
@@ -117,7 +117,7 @@ def device_lines(devices: Sequence[Device], paint: MachinePaint, width: int) -> 
 
 def _natural(blocks: Sequence[DrawnBlock], paint: MachinePaint) -> int:
     """Return the width that the widest NUMA node's box would like."""
-    lines = (natural_columns(block.groups, paint.cell_columns) for block in blocks)
+    lines = (one_line_width(block.groups, paint.cell_columns) for block in blocks)
     return max(lines) + FRAME_COLUMNS
 
 

@@ -10,17 +10,17 @@ from rich.text import Text
 from placer.search.reasons.sentences import reason_sentences
 from placer.search.reasons.text import FEW_KINDS
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.legend import PLACE_WRAPS, containers_of, held_of
+from placer_cli.draw.legend import PLACE_WRAPS, container_legend_rows, held_texts
 from placer_cli.draw.palette import QUIET, STRONG
-from placer_cli.draw.plain import PLAIN_HEAD, asked_cells, has_classes, zone_of
+from placer_cli.draw.plain import PLAIN_HEAD, asked_columns, shows_pod_classes, zone_of
 from placer_cli.draw.residents import DrawnPod
 from placer_cli.draw.tables import table
 from placer_cli.draw.texts import count_text, fold_names, stem_of_name
 from placer_cli.draw.waiting import asked_text
 from placer_models.cluster import Instance, Node
-from placer_models.kubernetes.insides import is_inside_known, knows_devices
+from placer_models.kubernetes.insides import has_known_inside, knows_devices
 from placer_models.network import NODE_LEVEL
-from placer_models.placement import Move, Unplaced, title_of
+from placer_models.placement import Move, Unplaced, pod_or_gang_title
 from placer_models.pod import Gang, Pod, pods_of
 
 MOST_ROWS = 60
@@ -46,8 +46,8 @@ class _View:
     def of(cls, instance: Instance, names: Iterable[str], canvas: Canvas) -> "_View":
         """Return the view of places on the nodes of these names."""
         nodes = {node.name: node for node in instance.nodes}
-        ids = any(is_inside_known(nodes[name]) or knows_devices(nodes[name]) for name in names)
-        return cls(nodes, canvas, ids, has_classes(instance))
+        ids = any(has_known_inside(nodes[name]) or knows_devices(nodes[name]) for name in names)
+        return cls(nodes, canvas, ids, shows_pod_classes(instance))
 
     def class_of(self, pod: Pod) -> str:
         """Return the class of a pod, where classes say anything."""
@@ -56,7 +56,7 @@ class _View:
     def zone_of(self, name: str) -> str:
         """Return the zone of a node whose inside is not known."""
         node = self.nodes[name]
-        return "" if is_inside_known(node) else zone_of(node)
+        return "" if has_known_inside(node) else zone_of(node)
 
 
 def draw_places(
@@ -121,7 +121,7 @@ def draw_unplaced(
 
     rows = []
     for (gang, reasons), same in groupby(unplaced, key=told):
-        names = fold_names([title_of(pod.namespace, pod.name) for pod in same])
+        names = fold_names([pod_or_gang_title(pod.namespace, pod.name) for pod in same])
         words = (names, gang or "", "\n".join(reasons))
         rows.append([Text(word) for word in words])
     head = ("pod", "gang", "why it has no place")
@@ -141,7 +141,9 @@ def _one_by_one(
         placed, key=lambda r: (r.place.namespace, r.place.gang)
     ):
         if gang is not None:
-            rows.append([Text(title_of(namespace, gang), STRONG), *[Text()] * (len(head) - 1)])
+            rows.append(
+                [Text(pod_or_gang_title(namespace, gang), STRONG), *[Text()] * (len(head) - 1)]
+            )
         indent = "" if gang is None else "  "
         asked_levels = levels.get((namespace, gang or ""), ())
         described = [(resident, *_where(resident, asked_levels, view)) for resident in members]
@@ -177,10 +179,10 @@ def _where(
         ", ".join(f"{level} {node.domain(level) or '-'}" for level in levels),
         view.class_of(resident.pod),
     )
-    if is_inside_known(node):
-        held = held_of(resident.place, node, view.canvas, own=resident.owns_cpus)
-        return (*place, *held), containers_of(resident, node, view.canvas)
-    cpu, memory, gpus, other = asked_cells(resident, node)
+    if has_known_inside(node):
+        held = held_texts(resident.place, node, view.canvas, own=resident.owns_cpus)
+        return (*place, *held), container_legend_rows(resident, node, view.canvas)
+    cpu, memory, gpus, other = asked_columns(resident, node)
     if view.ids:
         cpu = f"{cpu} {'CPU' if cpu == '1' else 'CPUs'}" if cpu else ""
         gpus = count_text(int(gpus), "GPU") if gpus and not knows_devices(node) else gpus

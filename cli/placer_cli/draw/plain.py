@@ -9,15 +9,21 @@ from rich.text import Text
 from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import ACCENT, QUIET
-from placer_cli.draw.residents import DrawnPod, extended_taken, pods_on
-from placer_cli.draw.shares import devices_of
+from placer_cli.draw.residents import DrawnPod, extended_taken, pod_count_and_limit
+from placer_cli.draw.shares import devices_text
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import amount_text, cpu_count_text, cpus_text, memory_text, named_amounts
+from placer_cli.draw.texts import (
+    amount_text,
+    amounts_to_show,
+    cpu_count_text,
+    cpu_milli_text,
+    memory_text,
+)
 from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
-from placer_models.kubernetes.insides import is_inside_known, knows_devices
+from placer_models.kubernetes.insides import has_known_inside, knows_devices
 from placer_models.kubernetes.names import ZONES
 from placer_models.pod import PodSpec
 
@@ -34,10 +40,10 @@ def zone_of(node: Node) -> str:
     return next((labels[key] for key in ZONES if labels.get(key)), "")
 
 
-def has_classes(instance: Instance) -> bool:
+def shows_pod_classes(instance: Instance) -> bool:
     """Return whether classes of pods say anything: some inside is known, or a pod wants CPUs."""
     waiting = (pod for gang in instance.gangs for pod in gang.pods)
-    return any(map(is_inside_known, instance.nodes)) or any(
+    return any(map(has_known_inside, instance.nodes)) or any(
         pod.spec.qos.owns_cpus for pod in waiting
     )
 
@@ -48,38 +54,41 @@ def asked_gpus(spec: PodSpec) -> int:
     return devices + sum(n for name, n in spec.requests.extended if name in WHOLE_GPUS)
 
 
-def gpus_in(node: Node) -> int:
+def gpu_count_of(node: Node) -> int:
     """Return how many GPUs a node has, by whatever name."""
     devices = sum(device.type == GPU for device in node.machine.devices)
     return devices + sum(n for name, n in node.extended if name in WHOLE_GPUS)
 
 
-def others_in(amounts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+def amounts_besides_gpus(amounts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     """Return the plain amounts that people name, besides GPUs."""
-    return [one for one in named_amounts(amounts) if one[0] not in WHOLE_GPUS]
+    return [one for one in amounts_to_show(amounts) if one[0] not in WHOLE_GPUS]
 
 
-def asked_cells(resident: DrawnPod, node: Node) -> tuple[str, ...]:
+def asked_columns(resident: DrawnPod, node: Node) -> tuple[str, ...]:
     """Say what a pod asks for, in the columns of ``PLAIN_HEAD``; known devices by their ids."""
     need, place = resident.pod.spec.requests, resident.place
     others = [f"{pages.count}x{memory_text(pages.page_bytes)} pages" for pages in need.hugepages]
     if knows_devices(node):
-        gpus = devices_of(place, GPU)
+        gpus = devices_text(place, GPU)
         kinds = sorted({grant.type for grant in place.devices} - {GPU})
-        others += [f"{kind} {devices_of(place, kind)}" for kind in kinds]
+        others += [f"{kind} {devices_text(place, kind)}" for kind in kinds]
     else:
         gpus = str(asked_gpus(resident.pod.spec) or "")
         others += [f"{device.count} {device.type}" for device in need.devices if device.type != GPU]
-    others += [f"{amount_text(name, amount)} {name}" for name, amount in others_in(need.extended)]
+    others += [
+        f"{amount_text(name, amount)} {name}"
+        for name, amount in amounts_besides_gpus(need.extended)
+    ]
     return (
-        cpus_text(need.cpu_milli) if need.cpu_milli else "",
+        cpu_milli_text(need.cpu_milli) if need.cpu_milli else "",
         memory_text(need.memory_bytes) if need.memory_bytes else "",
         gpus,
         ", ".join(others),
     )
 
 
-def cpu_milli_of(node: Node, residents: Sequence[DrawnPod]) -> tuple[int, int]:
+def asked_and_available_cpu_milli(node: Node, residents: Sequence[DrawnPod]) -> tuple[int, int]:
     """Return what the pods ask for, and what the node has for pods: without its system's part."""
     asked = sum(r.pod.spec.requests.cpu_milli for r in residents if r.is_pod)
     kept = sum(r.pod.spec.requests.cpu_milli for r in residents if not r.is_pod)
@@ -123,22 +132,22 @@ def _bars(
     node: Node, residents: Sequence[DrawnPod], pods: MarkedPods, canvas: Canvas
 ) -> Iterable[tuple[str, _Parts, int, str]]:
     """Yield each resource: its name, who asks for how much, how much there is, and words."""
-    asked, has = cpu_milli_of(node, residents)
+    asked, has = asked_and_available_cpu_milli(node, residents)
     parts = [(r.pod.spec.requests.cpu_milli, mark) for mark, r in pods]
-    yield "CPU", parts, has, f"{cpus_text(asked)} of {cpus_text(has)}"
+    yield "CPU", parts, has, f"{cpu_milli_text(asked)} of {cpu_milli_text(has)}"
     parts = [(sum(n for _, n in r.place.memory_bytes), mark) for mark, r in pods]
     total = node.machine.topology.memory_bytes
     taken = sum(amount for amount, _ in parts)
     yield "memory", parts, total, f"{memory_text(taken)} of {memory_text(total)}"
-    gpus = gpus_in(node)
+    gpus = gpu_count_of(node)
     if gpus and not knows_devices(node):
         parts = [(asked_gpus(r.pod.spec), mark) for mark, r in pods]
         yield "GPUs", parts, gpus, f"{sum(n for n, _ in parts)} of {gpus}"
-    here, most = pods_on(node, residents)
+    here, most = pod_count_and_limit(node, residents)
     if most is not None:
         full = StyledMark(canvas.marks.full, ACCENT)
         yield "pods", [(here, full)], most, f"{here} of {most:,}"
-    for name, amount in others_in(node.extended):
+    for name, amount in amounts_besides_gpus(node.extended):
         parts = [(r.pod.spec.requests.amount_of(name), mark) for mark, r in pods]
         said = (
             f"{amount_text(name, extended_taken(residents, name))} of {amount_text(name, amount)}"
@@ -152,7 +161,7 @@ def _legend(node: Node, pods: MarkedPods, canvas: Canvas) -> RenderableType:
         name = Text(resident.pod.title)
         if resident.running:
             name.append(" running", QUIET)
-        cells = (resident.place.gang or "", *asked_cells(resident, node))
+        cells = (resident.place.gang or "", *asked_columns(resident, node))
         rows.append([Text(mark.mark, mark.style), name, *map(Text, cells)])
     cpu, size, gpus, other = PLAIN_HEAD
     return table(

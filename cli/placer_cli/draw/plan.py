@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from placer.node.operations import NodeOperation, OperationKind
-from placer.node.plan import NodePlan
-from placer.node.render.systemd import property_for
+from placer.node.operations import CgroupOperation, CgroupOperationKind
+from placer.node.plan import CgroupPlan
+from placer.node.render.systemd import systemd_property_for
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.tables import table
@@ -16,7 +16,9 @@ from placer_models.files.part import Json
 from placer_models.node_placement import NodePlacement
 
 
-def draw_plan(document: NodePlacement, plan: NodePlan, done: str, canvas: Canvas) -> RenderableType:
+def draw_cgroup_plan(
+    document: NodePlacement, plan: CgroupPlan, done: str, canvas: Canvas
+) -> RenderableType:
     """Draw a plan; ``done`` says what became of it."""
     changes = len(plan.operations) + len(plan.finish)
     head = f"Node {document.node.name}, generation {document.generation}: "
@@ -25,7 +27,7 @@ def draw_plan(document: NodePlacement, plan: NodePlan, done: str, canvas: Canvas
     else:
         head += "nothing is written." if plan.observed else "all is as it should be."
     parts: list[RenderableType] = [Text(head, BAD if plan.observed else GOOD)]
-    by_cgroup: dict[str, list[NodeOperation]] = {}
+    by_cgroup: dict[str, list[CgroupOperation]] = {}
     for one in (*plan.operations, *plan.finish):
         by_cgroup.setdefault(one.cgroup, []).append(one)
     rows, inner = [], []
@@ -59,7 +61,9 @@ def draw_plan(document: NodePlacement, plan: NodePlan, done: str, canvas: Canvas
     return Group(*parts)
 
 
-def plan_to_json(document: NodePlacement, plan: NodePlan, *, applied: bool, recovered: str) -> Json:
+def plan_to_json(
+    document: NodePlacement, plan: CgroupPlan, *, applied: bool, recovered: str
+) -> Json:
     """Return the same for programs."""
     return {
         "node": document.node.name,
@@ -85,20 +89,26 @@ def plan_to_json(document: NodePlacement, plan: NodePlan, *, applied: bool, reco
     }
 
 
-def _label(cgroup: str, operations: Sequence[NodeOperation]) -> str:
+def _label(cgroup: str, operations: Sequence[CgroupOperation]) -> str:
     """Return the cgroup as a diff marks it: ``+`` made, ``-`` removed."""
     kinds = {one.kind for one in operations}
-    mark = "+ " if OperationKind.MAKE in kinds else "- " if OperationKind.REMOVE in kinds else ""
+    mark = (
+        "+ "
+        if CgroupOperationKind.MAKE in kinds
+        else "- "
+        if CgroupOperationKind.REMOVE in kinds
+        else ""
+    )
     return f"{mark}/{cgroup}"
 
 
-def _rows(operations: Sequence[NodeOperation]) -> Iterator[list[Text]]:
+def _rows(operations: Sequence[CgroupOperation]) -> Iterator[list[Text]]:
     """Yield what becomes of each file; of several values one after the other all are shown."""
-    if any(one.kind is OperationKind.REMOVE for one in operations):
+    if any(one.kind is CgroupOperationKind.REMOVE for one in operations):
         yield [Text(word) for word in ("", "", "", operations[0].why)]
-    by_file: dict[str, list[NodeOperation]] = {}
+    by_file: dict[str, list[CgroupOperation]] = {}
     for one in operations:
-        if one.kind is OperationKind.WRITE:
+        if one.kind is CgroupOperationKind.WRITE:
             by_file.setdefault(_file(one), []).append(one)
     for file, writes in by_file.items():
         values = " → ".join(one.new for one in writes)
@@ -106,6 +116,6 @@ def _rows(operations: Sequence[NodeOperation]) -> Iterator[list[Text]]:
         yield [Text(word) for word in (file, writes[0].old, values, why)]
 
 
-def _file(one: NodeOperation) -> str:
+def _file(one: CgroupOperation) -> str:
     """Return what is written: a file, or the property by which systemd writes it."""
-    return property_for(one.file, one.new).name if one.unit else one.file
+    return systemd_property_for(one.file, one.new).name if one.unit else one.file

@@ -43,7 +43,7 @@ def is_pod_of_cluster(pod: Pod) -> bool:
     return pod.namespace != SYSTEM_NAMESPACE
 
 
-def pods_on(node: Node, residents: Sequence[DrawnPod]) -> tuple[int, int | None]:
+def pod_count_and_limit(node: Node, residents: Sequence[DrawnPod]) -> tuple[int, int | None]:
     """Return how many pods of the cluster are on a node, and the most it takes; None: any number.
 
     What stands for its system is none, and where a dump has it the node's limit is one more.
@@ -62,7 +62,9 @@ class UnknownNameError(ValueError):
     """A placement speaks of a pod or a node that the instance does not have."""
 
 
-def residents_of(instance: Instance, placement: Placement) -> Mapping[str, tuple[DrawnPod, ...]]:
+def drawn_pods_by_node(
+    instance: Instance, placement: Placement
+) -> Mapping[str, tuple[DrawnPod, ...]]:
     """Return the pods of every node that has any, running ones first.
 
     A running pod that the placement moves is where it goes to.

@@ -3,9 +3,14 @@
 from collections.abc import Sequence
 
 from placer_cli.draw.texts import ids_text, memory_text, quantity_text
-from placer_models.capacity import PERCENT, Quantity, Unit
+from placer_models.capacity import PERCENT, CapacityUnit, Quantity
 from placer_models.device import Device
-from placer_models.device_share import DeviceShare, share_room, share_taken, totals_of
+from placer_models.device_share import (
+    DeviceShare,
+    amounts_of_share,
+    device_capacity_of,
+    whole_device_amounts,
+)
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 
 
@@ -20,12 +25,16 @@ def held_share_text(part: DeviceShare) -> str:
     return ", ".join(words)
 
 
-def left_of(device: Device, held: Sequence[DeviceShare]) -> str:
+def device_left_text(device: Device, held: Sequence[DeviceShare]) -> str:
     """Write what is left of a device, of each quantity that pods hold: ``space 1Ti of 2Ti``."""
-    totals = totals_of(device)
-    has = share_room(totals)
-    parts = [share_taken(share, totals) or has for share in held]
-    units = (Unit.PERCENT, Unit.BYTES, *(quantity.unit for quantity in device.capacity))
+    totals = device_capacity_of(device)
+    has = whole_device_amounts(totals)
+    parts = [amounts_of_share(share, totals) or has for share in held]
+    units = (
+        CapacityUnit.PERCENT,
+        CapacityUnit.BYTES,
+        *(quantity.unit for quantity in device.capacity),
+    )
     words = []
     for name, unit, most, *amounts in zip(totals.names, units, has, *parts, strict=True):
         left = max(0, most - sum(amounts))
@@ -37,7 +46,7 @@ def left_of(device: Device, held: Sequence[DeviceShare]) -> str:
     return ", ".join(words)
 
 
-def devices_of(place: PodPlacement | ContainerPlacement, kind: str) -> str:
+def devices_text(place: PodPlacement | ContainerPlacement, kind: str) -> str:
     """List the devices of a type that something has, whole ones first: ``1-2``, ``0 (25 %)``."""
     held = [grant for grant in place.devices if grant.type == kind]
     parts = [one for one in held if one.share and (one.vfs or not one.share.whole)]

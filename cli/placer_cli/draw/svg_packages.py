@@ -8,7 +8,7 @@ from math import ceil
 from rich.style import Style
 
 from placer_cli.draw.blocks import CoreCpus, DrawnBlock, blocks_by_package
-from placer_cli.draw.packages import DrawnPackages, MachinePaint, kind_title, title_of_block
+from placer_cli.draw.packages import DrawnPackages, MachinePaint, device_type_title, title_of_block
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.svg_shapes import (
     COLUMN,
@@ -20,12 +20,12 @@ from placer_cli.draw.svg_shapes import (
     PAPER,
     SIZE,
     TRACK,
-    colour_of,
     rect,
+    style_colour,
     svg_words,
 )
 from placer_cli.draw.texts import memory_text
-from placer_cli.draw.threads import LABEL_COLUMNS, StyledMark, labels_of, spread_over_lines
+from placer_cli.draw.threads import LABEL_COLUMNS, StyledMark, spread_over_lines, thread_row_labels
 from placer_models.device import Device
 
 CELL = 14.0
@@ -155,7 +155,7 @@ def _threads(
     room = max(1, int((width - 2 * PAD - label) // CELL))
     elements: list[str] = []
     for line in spread_over_lines(block.groups, room, 1):
-        levels = labels_of(list(chain(*line)))
+        levels = thread_row_labels(list(chain(*line)))
         for level, said in enumerate(levels):
             x = PAD
             for group in line:
@@ -173,7 +173,7 @@ def _threads(
 def _cell(cell: StyledMark, x: float, y: float) -> Iterator[str]:
     """Yield a thread's cell: its owner's colour and letter, or a mark."""
     side = CELL - 1.5
-    colour = colour_of(cell.style)
+    colour = style_colour(cell.style)
     if cell.style.reverse:
         yield rect(x, y, side, side, colour or INK, round_px=2)
         yield _letters(cell, x, y)
@@ -211,7 +211,7 @@ def _memory(
         wide = min(most * amount / total, left + most - x)
         if wide <= 0:
             continue
-        yield rect(x, y, max(wide, 1), BAR, colour_of(cell.style) or FAINT, edge=PAPER)
+        yield rect(x, y, max(wide, 1), BAR, style_colour(cell.style) or FAINT, edge=PAPER)
         if wide >= COLUMN * len(cell.mark):
             at = x + (wide - (COLUMN - 1) * len(cell.mark)) / 2
             yield svg_words(at, y + BAR - 2, cell.mark, cell.style, size=SIZE - 3, wide=COLUMN - 1)
@@ -228,7 +228,7 @@ def _devices(
     x, kind = PAD, ""
     for device in devices:
         cells = paint.holders(device)
-        name = f"{kind_title(device.type)} {device.minor}"
+        name = f"{device_type_title(device.type)} {device.minor}"
         marks = "".join(cell.mark for cell in cells)
         wide = (len(name) + (len(marks) + 1 if marks else 0)) * (COLUMN - 1) + PAD
         if elements and (device.type != kind or x + wide > width - PAD):
@@ -240,7 +240,7 @@ def _devices(
 
 
 def _chip(name: str, cells: Sequence[StyledMark], x: float, y: float, wide: float) -> Iterator[str]:
-    colour = next((colour_of(cell.style) for cell in cells if colour_of(cell.style)), "")
+    colour = next((style_colour(cell.style) for cell in cells if style_colour(cell.style)), "")
     yield rect(x, y, wide, LINE, PAPER if not cells else "#fbfbf9", edge=colour or EDGE, round_px=4)
     column = COLUMN - 1
     yield svg_words(x + 5, y + LINE - 5, name, Style.null(), size=SIZE - 2, wide=column)
@@ -248,6 +248,8 @@ def _chip(name: str, cells: Sequence[StyledMark], x: float, y: float, wide: floa
     for cell in cells:
         long = len(cell.mark) * column
         if cell.style.reverse:
-            yield rect(at - 1, y + 2, long + 2, LINE - 4, colour_of(cell.style) or INK, round_px=2)
+            yield rect(
+                at - 1, y + 2, long + 2, LINE - 4, style_colour(cell.style) or INK, round_px=2
+            )
         yield svg_words(at, y + LINE - 5, cell.mark, cell.style, size=SIZE - 2, wide=column)
         at += long

@@ -23,10 +23,10 @@ def ink_of(style: Style) -> str:
     """Return the colour of letters in a style."""
     if style.reverse:
         return PAPER
-    return colour_of(style) or (FAINT if style.dim else INK)
+    return style_colour(style) or (FAINT if style.dim else INK)
 
 
-def colour_of(style: Style) -> str:
+def style_colour(style: Style) -> str:
     """Return the colour that a style names; empty if it names none."""
     if style.color is None or style.color.is_default:
         return ""

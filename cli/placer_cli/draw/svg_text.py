@@ -16,9 +16,9 @@ from placer_cli.draw.svg_shapes import (
     LINE,
     MARGIN,
     TRACK,
-    colour_of,
     ink_of,
     rect,
+    style_colour,
     svg_words,
 )
 
@@ -58,7 +58,7 @@ def _run_elements(text: str, style: Style, column: int, top: float) -> Iterator[
     x = MARGIN + column * COLUMN
     if style.reverse and text.strip():
         wide = cell_len(text) * COLUMN
-        yield rect(x, top + 1, wide, LINE - 3, colour_of(style) or INK, round_px=2)
+        yield rect(x, top + 1, wide, LINE - 3, style_colour(style) or INK, round_px=2)
         if len(text) > MOST_LETTERS and len(set(text)) == 1:
             yield svg_words(x + (wide - COLUMN) / 2, top + LINE - 5, text[0], style)
             return
@@ -77,7 +77,7 @@ def _shape(run: str, style: Style, x: float, top: float) -> str:
         y = top + LINE / 2
         return f'<path d="M{x:g} {y:g}h{width:g}" stroke="{EDGE}"/>'
     if mark in _OPACITY:
-        fill = colour_of(style) or "#8a8a86"
+        fill = style_colour(style) or "#8a8a86"
         return rect(x, top + 3, width, LINE - 7, fill, opacity=_OPACITY[mark])
     if mark == UNICODE.empty and len(run) == run.count(UNICODE.empty) and (len(run) > 1):
         return rect(x, top + 3, width, LINE - 7, TRACK)

@@ -15,7 +15,7 @@ MOST_COLUMNS = 10_000
 """Wider than any page."""
 
 
-def flow_pieces(pieces: Iterable[Text], width: int, between: str = "   ") -> Text:
+def wrap_pieces(pieces: Iterable[Text], width: int, between: str = "   ") -> Text:
     """Join the pieces; one that does not fit starts a line, and is cut only if it is too long."""
     lines: list[Text] = []
     for piece in pieces:
@@ -35,7 +35,7 @@ def drawings_side_by_side(
     drawings: list[RenderableType], canvas: Canvas
 ) -> Iterator[RenderableType]:
     """Yield drawings side by side if the canvas is wide enough, else in turn."""
-    widths = [columns_of(drawing) for drawing in drawings]
+    widths = [natural_width(drawing) for drawing in drawings]
     if len(drawings) > 1 and sum(widths) + 4 * (len(widths) - 1) <= canvas.width:
         grid = Table.grid(padding=(0, 4, 0, 0))
         grid.add_row(*drawings)
@@ -47,7 +47,7 @@ def drawings_side_by_side(
         yield drawing
 
 
-def columns_of(drawing: RenderableType) -> int:
+def natural_width(drawing: RenderableType) -> int:
     """Return how wide a drawing would like to be."""
     ruler = Console(width=MOST_COLUMNS)
     return Measurement.get(ruler, ruler.options, drawing).maximum

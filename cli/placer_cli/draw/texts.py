@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from placer_models.capacity import Quantity, Unit
+from placer_models.capacity import CapacityUnit, Quantity
 from placer_models.cpuset import format_cpu_list
 from placer_models.defaults import Defaults
 from placer_models.kubernetes.names import REQUESTED_CPU
@@ -32,11 +32,11 @@ def memory_text(amount_bytes: int) -> str:
 def quantity_text(quantity: Quantity) -> str:
     """Write an amount of a quantity in its unit: ``5Gi``, ``30 %``, ``2,000``."""
     match quantity.unit:
-        case Unit.BYTES:
+        case CapacityUnit.BYTES:
             return memory_text(quantity.amount)
-        case Unit.PERCENT:
+        case CapacityUnit.PERCENT:
             return f"{quantity.amount} %"
-        case Unit.UNITS:
+        case CapacityUnit.UNITS:
             return f"{quantity.amount:,}"
 
 
@@ -45,12 +45,12 @@ def amount_text(name: str, amount: int) -> str:
     return memory_text(amount) if name.endswith(_IN_BYTES) else f"{amount:,}"
 
 
-def named_amounts(amounts: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+def amounts_to_show(amounts: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
     """Yield plain amounts that people name, and not the sum that a dump's reader makes of CPUs."""
     return (amount for amount in amounts if amount[0] != REQUESTED_CPU)
 
 
-def by_default(defaults: Defaults) -> Iterator[str]:
+def defaults_in_words(defaults: Defaults) -> Iterator[str]:
     """Yield what holds where neither a pod nor its node says anything; nothing if that is none."""
     words = (
         ("CPU bind policy", defaults.bind, BindPolicy.DEFAULT),
@@ -62,17 +62,17 @@ def by_default(defaults: Defaults) -> Iterator[str]:
         yield f"by default {', '.join(said)}"
 
 
-def cpus_text(milli: int) -> str:
+def cpu_milli_text(milli: int) -> str:
     """Write thousandths of a CPU as CPUs: ``1.5``."""
     return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")
 
 
 def cpu_count_text(milli: int) -> str:
     """Write thousandths of a CPU as CPUs, with the noun: ``1 CPU``, ``1.5 CPUs``."""
-    return f"{cpus_text(milli)} {'CPU' if milli == 1000 else 'CPUs'}"
+    return f"{cpu_milli_text(milli)} {'CPU' if milli == 1000 else 'CPUs'}"
 
 
-def gb_per_s(centi: int) -> str:
+def gb_per_s_text(centi: int) -> str:
     """Write 0.01 GB/s as GB/s, without the unit: ``15.75``."""
     return f"{centi / 100:,.2f}".rstrip("0").rstrip(".")
 

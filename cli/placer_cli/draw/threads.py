@@ -32,10 +32,12 @@ _NOTHING = StyledMark("", Style())
 CellOf = Callable[[Cpu], StyledMark]
 
 
-def natural_columns(groups: Groups, cell_columns: int) -> int:
+def one_line_width(groups: Groups, cell_columns: int) -> int:
     """Return the width of the groups on one line, CPU ids included."""
     line = _columns(groups, cell_columns)
-    return line + max((2 + len(label) for label in labels_of(list(chain(*groups)))), default=0)
+    return line + max(
+        (2 + len(label) for label in thread_row_labels(list(chain(*groups)))), default=0
+    )
 
 
 def thread_rows(groups: Groups, cell_of: CellOf, cell_columns: int, width: int) -> list[Text]:
@@ -45,14 +47,14 @@ def thread_rows(groups: Groups, cell_of: CellOf, cell_columns: int, width: int) 
     taken for threads of the cores above them.
     """
     room = max(cell_columns, width - 2 - LABEL_COLUMNS)
-    if natural_columns(groups, cell_columns) <= width:
+    if one_line_width(groups, cell_columns) <= width:
         room = width
     lines = spread_over_lines(groups, room, cell_columns)
     longest = max((_columns(line, cell_columns) for line in lines), default=0)
     rows: list[Text] = []
     for line in lines:
         rows += [Text()] if rows else []
-        for level, label in enumerate(labels_of(list(chain(*line)))):
+        for level, label in enumerate(thread_row_labels(list(chain(*line)))):
             row = Text(no_wrap=True, overflow="crop")
             for number, group in enumerate(line):
                 row.append(" " if number else "")
@@ -64,7 +66,7 @@ def thread_rows(groups: Groups, cell_of: CellOf, cell_columns: int, width: int) 
     return rows
 
 
-def labels_of(cores: Sequence[CoreCpus]) -> list[str]:
+def thread_row_labels(cores: Sequence[CoreCpus]) -> list[str]:
     """Return the CPU ids of each row: the first threads, the second threads, ..."""
     return [
         ids_text([core[level].id for core in cores if level < len(core)], LABEL_COLUMNS)

@@ -3,17 +3,17 @@
 from typing import assert_never
 
 from placer.search.options import Engine, SolveOptions
-from placer_cli.draw.texts import count_text, gb_per_s
-from placer_cli.draw.waiting import all_waiting, left_out_said
+from placer_cli.draw.texts import count_text, gb_per_s_text
+from placer_cli.draw.waiting import left_out_said, waiting_pod_count
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
-from placer_models.reasons import NotAsked
+from placer_models.reasons import NotTried
 
 
 def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
     """Say how many pods have a place, and how good that is proven to be."""
-    total = all_waiting(instance)
+    total = waiting_pod_count(instance)
     pods, bad = count_text(total, "pod"), left_out_said(instance)
     match answer:
         case Placed() if not total:
@@ -25,7 +25,7 @@ def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
             placed = len(answer.placement.pods) - moving
             return _placed(placed, pods, f"{_moved(moving)}{bad}", answer.tiers)
         case Infeasible():
-            unasked = any(isinstance(why, NotAsked) for one in instance.left_out for why in one.why)
+            unasked = any(isinstance(why, NotTried) for one in instance.left_out for why in one.why)
             if unasked and not instance.gangs:
                 return f"0 of {pods} placed{bad}."
             nothing = "nothing else" if unasked else "nothing"
@@ -83,4 +83,4 @@ def gap_text(value: TierValue) -> str:
 
 def tier_value_text(tier: Tier, value: int) -> str:
     """Write a tier's value as people read it."""
-    return gb_per_s(value) if tier.unit == CENTI_GB_PER_S else f"{value:,}"
+    return gb_per_s_text(value) if tier.unit == CENTI_GB_PER_S else f"{value:,}"

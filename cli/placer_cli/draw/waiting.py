@@ -7,32 +7,32 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from placer.search.reasons.sentences import reason_sentences
-from placer_cli.draw.plain import has_classes
+from placer_cli.draw.plain import shows_pod_classes
 from placer_cli.draw.shares import held_share_text
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import (
     amount_text,
+    amounts_to_show,
     cpu_count_text,
     fold_names,
     memory_text,
-    named_amounts,
     stem_of_name,
 )
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance
-from placer_models.device_strategy import DeviceStrategy
-from placer_models.network import Grouping, LevelRule
-from placer_models.placement import title_of
+from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.placement import pod_or_gang_title
 from placer_models.pod import DeviceRequest, Gang, Pod, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy
-from placer_models.reasons import Illegal, NotAsked
+from placer_models.reasons import Illegal, NotTried
 from placer_models.relations import domain_limits
 
 Member = tuple[Gang, Pod]
 
 
-def waiting_table(
+def waiting_pods_table(
     instance: Instance, placed: Collection[tuple[str, str]], width: int
 ) -> RenderableType | None:
     """Return a table of the pods that have no place yet; None if there is none."""
@@ -40,7 +40,8 @@ def waiting_table(
     if not members:
         return None
     rows = [
-        _row(list(series), has_classes(instance)) for _, series in groupby(members, key=_series)
+        _row(list(series), shows_pod_classes(instance))
+        for _, series in groupby(members, key=_series)
     ]
     drawn = table(
         ("name", "gang", "priority", "QoS", "each asks for", "rules"),
@@ -53,7 +54,7 @@ def waiting_table(
     return titled("Without a place" if placed else "Waiting", drawn)
 
 
-def not_asked_about(instance: Instance, width: int) -> RenderableType | None:
+def pods_not_asked_table(instance: Instance, width: int) -> RenderableType | None:
     """Return a table of the pods that wait and that nobody is asked about; None if there is none.
 
     They are illegal, or nothing is known of what they need: each row says why.
@@ -62,7 +63,7 @@ def not_asked_about(instance: Instance, width: int) -> RenderableType | None:
         return None
     rows = []
     for (gang, why), alike in groupby(instance.left_out, key=lambda one: (one.gang, one.why)):
-        names = fold_names([title_of(one.namespace, one.name) for one in alike])
+        names = fold_names([pod_or_gang_title(one.namespace, one.name) for one in alike])
         words = (names, gang or "", "\n".join(reason_sentences(why, PodSpec(()))))
         rows.append([Text(word) for word in words])
     head = ("name", "gang", "why not")
@@ -71,7 +72,7 @@ def not_asked_about(instance: Instance, width: int) -> RenderableType | None:
     return titled("Waiting, but not asked about", drawn)
 
 
-def all_waiting(instance: Instance) -> int:
+def waiting_pod_count(instance: Instance) -> int:
     """Return how many pods wait, with those that are left out before anybody is asked."""
     return sum(len(gang.pods) for gang in instance.gangs) + len(instance.left_out)
 
@@ -80,7 +81,7 @@ def left_out_said(instance: Instance) -> str:
     """Say of how many pods that wait nobody was asked: ``, 2 illegal, 1 not asked``, or nothing."""
     reasons = [why for one in instance.left_out for why in one.why]
     bad = sum(isinstance(why, Illegal) for why in reasons)
-    unasked = sum(isinstance(why, NotAsked) for why in reasons)
+    unasked = sum(isinstance(why, NotTried) for why in reasons)
     return (f", {bad:,} illegal" if bad else "") + (f", {unasked:,} not asked" if unasked else "")
 
 
@@ -94,7 +95,7 @@ def asked_text(spec: PodSpec) -> str:
     several = tuple(dict.fromkeys(each))
     parts += _devices(spec.each[0]) if len(several) < 2 else [" or ".join(several)]
     parts += [
-        f"{amount_text(name, amount)} {name}" for name, amount in named_amounts(need.extended)
+        f"{amount_text(name, amount)} {name}" for name, amount in amounts_to_show(need.extended)
     ]
     return ", ".join(parts) or "nothing"
 
@@ -110,9 +111,9 @@ def _devices(spec: PodSpec) -> list[str]:
 def _count(spec: PodSpec, device: DeviceRequest) -> str:
     """Say of how many devices of a type: a number, or what its strategy says."""
     match dict(spec.strategies).get(device.type):
-        case DeviceStrategy.APPLY_FOR_ALL:
+        case DeviceRequestFanOut.APPLY_FOR_ALL:
             return f"all {device.type}"
-        case DeviceStrategy.APPLY_FOR_EACH_GROUP:
+        case DeviceRequestFanOut.APPLY_FOR_EACH_GROUP:
             return f"{device.type} for each {spec.joint.types[0] if spec.joint else ''} group"
         case None:
             return f"{device.count} {device.type}"
@@ -177,9 +178,9 @@ def _asks(rule: LevelRule) -> str:
     """Say what a gang asks of a level of the network."""
     would = "" if rule.required else "if possible "
     match rule.grouping:
-        case Grouping.GATHER:
+        case GatherOrSpread.GATHER:
             return f"{would}in one {rule.level}"
-        case Grouping.SPREAD:
+        case GatherOrSpread.SPREAD:
             return f"{would}at most {rule.count} in a {rule.level}"
-        case Grouping.MULTIPLES:
+        case GatherOrSpread.MULTIPLES:
             return f"multiples of {rule.count} in a {rule.level}"

@@ -6,9 +6,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from placer.explain.explain import funnel_of
-from placer.explain.token import token_of
+from placer.explain.token import verdict_token
 from placer.search.options import SolveOptions
-from placer.search.what_if import WhatIf
+from placer.search.what_if import WhatIfComparison
 from placer_cli.draw.breaking import BreakingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
@@ -25,14 +25,14 @@ from placer_models.placement import (
     PartlyPlaced,
     Placed,
     Unplaced,
-    title_of,
+    pod_or_gang_title,
 )
 from placer_models.pod import pods_of
 from placer_models.whatif.change import InstanceChange
 
 
 def draw_what_if(
-    found: WhatIf,
+    found: WhatIfComparison,
     changes: Sequence[InstanceChange],
     instance: Instance,
     options: SolveOptions,
@@ -43,7 +43,7 @@ def draw_what_if(
 
 
 def _parts(
-    found: WhatIf,
+    found: WhatIfComparison,
     changes: Sequence[InstanceChange],
     instance: Instance,
     options: SolveOptions,
@@ -54,9 +54,12 @@ def _parts(
     yield Text(f"With changes: {verdict(found.after, found.changed, options)}")
     yield Text(_sum(found), GOOD if len(found.gained) > len(found.lost) else QUIET)
     places = [
-        *(_row(title_of(*key), None, node) for key, node in found.gained.items()),
-        *(_row(title_of(*key), node, None) for key, node in found.lost.items()),
-        *(_row(f"{title_of(*key)} (new)", None, node) for key, node in found.added.items()),
+        *(_row(pod_or_gang_title(*key), None, node) for key, node in found.gained.items()),
+        *(_row(pod_or_gang_title(*key), node, None) for key, node in found.lost.items()),
+        *(
+            _row(f"{pod_or_gang_title(*key)} (new)", None, node)
+            for key, node in found.added.items()
+        ),
     ]
     if places:
         yield ""
@@ -83,7 +86,7 @@ def _parts(
             yield BreakingText(Text(f"{who} {waits} (placer explain says why)", QUIET))
 
 
-def _reasons_differ(found: WhatIf, instance: Instance) -> list[Unplaced]:
+def _reasons_differ(found: WhatIfComparison, instance: Instance) -> list[Unplaced]:
     """Return who has no place with the changes, and another reason for it, or other wishes.
 
     The reason is the verdict and the rule that decides. That a rule keeps off other numbers of
@@ -106,11 +109,11 @@ def _whys(
     specs = {pod.key: pod.spec for pod in pods_of(instance.gangs)}
     for one in unplaced:
         key = (one.namespace, one.name)
-        token = token_of(one.why, funnel_of(one, len(instance.nodes)))
+        token = verdict_token(one.why, funnel_of(one, len(instance.nodes)))
         yield key, (specs.get(key), token, one.reasons[1:])
 
 
-def _sum(found: WhatIf) -> str:
+def _sum(found: WhatIfComparison) -> str:
     """Say in one sentence what the changes are good for."""
     gained, lost = len(found.gained), len(found.lost)
     said = [

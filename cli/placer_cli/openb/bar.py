@@ -9,7 +9,9 @@ _BAR_COLUMNS = 20
 
 
 @contextmanager
-def counting_bar(console: Console, what: str, most: int) -> Iterator[Callable[[int], None]]:
+def counting_progress_bar(
+    console: Console, what: str, most: int
+) -> Iterator[Callable[[int], None]]:
     """Yield a function to be told how many are done.
 
     Args:

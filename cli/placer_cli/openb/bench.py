@@ -35,11 +35,12 @@ def _policies(incomplete: str) -> list[str]:
 
 def _policy(name: str) -> str:
     from placer.openb.policies import POLICIES
-    from placer_models.files.errors import shown, suggestion
+    from placer_models.files.errors import shown, spelling_suggestion
 
     if name not in POLICIES:
         raise typer.BadParameter(
-            f"{shown(name)} is not one of {', '.join(POLICIES)}{suggestion(name, POLICIES)}"
+            f"{shown(name)} is not one of "
+            f"{', '.join(POLICIES)}{spelling_suggestion(name, POLICIES)}"
         )
     return name
 
@@ -91,13 +92,13 @@ def openb(
     from placer.openb.trace import read_trace
 
     trace = read_trace(nodes, pods, sequence, seed)
-    from placer.openb.replay import ROUNDS, replay_trace, replay_with_departures
-    from placer_cli.openb.bar import counting_bar
+    from placer.openb.replay import ROUNDS, replay_arrivals, replay_with_departures
+    from placer_cli.openb.bar import counting_progress_bar
 
     most = len(trace.arrivals.pods) if depart is None else ROUNDS * len(trace.pods)
-    with counting_bar(error_console(), "pods", most) as tell:
+    with counting_progress_bar(error_console(), "pods", most) as tell:
         if depart is None:
-            found = replay_trace(trace, strategy, batch, tell)
+            found = replay_arrivals(trace, strategy, batch, tell)
         else:
             found = replay_with_departures(trace, strategy, batch, depart, tell)
     if form is Format.TABLE:

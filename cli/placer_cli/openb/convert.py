@@ -11,7 +11,7 @@ from placer_cli.output import (
     document_text,
     format_of,
     output_file,
-    refuse_inputs,
+    refuse_overwriting_inputs,
     replacing_file,
 )
 
@@ -53,7 +53,7 @@ def openb(
     from placer.openb.words import gpu_models_of
     from placer_models.instance.writer import instance_to_dict, instance_to_yaml
 
-    refuse_inputs("--output", output, [nodes, pods])
+    refuse_overwriting_inputs("--output", output, [nodes, pods])
     found = read_nodes(nodes)
     instance = instance_of(found, read_pods(pods, gpu_models_of(found)))
     form = Format.YAML if output is None else format_of(output)

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from placer_cli.commands.solve import LONGEST_S, MOST_WORKERS
-from placer_cli.console import error_console, note_summary, result_console
+from placer_cli.console import error_console, print_dump_summary, result_console
 from placer_cli.draw.palette import STRONG
 from placer_cli.exits import Exit
 from placer_cli.output import Format, document_text
 from placer_cli.plan.fit import fit
 from placer_cli.plan.survive import survive
-from placer_cli.plan.sweeping import ExecutorAddress, Processes, told_as_usage, workers_named
-from placer_cli.report.option import ReportFile, foot_of, refuse_report, write_report
+from placer_cli.plan.sweeping import (
+    ExecutorAddress,
+    Processes,
+    workers_errors_as_usage,
+    workers_from_options,
+)
+from placer_cli.report.option import ReportFile, foot_of, refuse_bad_report_path, write_report
 
 if TYPE_CHECKING:
     from placer.plan.answer import PlanAnswer
@@ -109,7 +114,7 @@ def buy(
     none at any price; 2 bad input; 3 none was found in time. Ctrl-C ends the search with the best
     answer so far.
     """
-    from placer_cli.interrupt import NoAnswerError
+    from placer_cli.interrupt import InterruptedSolveError
 
     if growth is None and not each and (processes, executor) != (None, None):
         raise typer.BadParameter(
@@ -119,8 +124,8 @@ def buy(
         raise typer.BadParameter("--growth and --each are two questions; ask one")
     if report is not None and each:
         raise typer.BadParameter("--report shows one mix: leave it or --each out")
-    sweep_workers = workers_named(processes, executor)
-    refuse_report(report, [plan, *(instance or [])])
+    sweep_workers = workers_from_options(processes, executor)
+    refuse_bad_report_path(report, [plan, *(instance or [])])
     try:
         questions = _questions(plan, instance or [], pod or [], each=each)
         if growth is not None:
@@ -135,7 +140,7 @@ def buy(
             )
             code = max(map(_exit, answers))
     except KeyboardInterrupt:
-        raise NoAnswerError from None
+        raise InterruptedSolveError from None
     raise typer.Exit(code)
 
 
@@ -163,7 +168,7 @@ def _buy(
 
     started_s = monotonic()
     answers: list[PlanAnswer] = []
-    with told_as_usage(), halted_by_ctrl_c() as halt, progress(error_console()) as tell:
+    with workers_errors_as_usage(), halted_by_ctrl_c() as halt, progress(error_console()) as tell:
         from placer.plan.plan import buy as search
 
         threads = workers or SolveOptions().workers
@@ -187,13 +192,13 @@ def _buy(
             answers.append(interruptible(plan_one, halt))
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
-        from placer_cli.plan.drawn import draw_plan
+        from placer_cli.plan.drawn import draw_purchase_plan
 
         console = result_console()
         for question, answer in zip(questions, answers, strict=False):
             if each:
                 console.print(question.scenarios[0].name, style=STRONG)
-            console.print(draw_plan(question, answer, canvas_of(console)))
+            console.print(draw_purchase_plan(question, answer, canvas_of(console)))
             if each and question is not questions[-1]:
                 console.print()
     else:
@@ -227,19 +232,19 @@ def _questions(
 
     """
     from placer.load import load_question
-    from placer.plan.question import each_by_itself, for_one_mix
+    from placer.plan.question import question_per_scenario, question_with_common_offers
 
     if [plan, *instance].count(Path("-")) > 1:
         raise typer.BadParameter("standard input is named twice; name a file for one")
     more = [_more_of(text) for text in pods]
     try:
-        question = load_question(plan, instance, on_summary=note_summary, more=more)
+        question = load_question(plan, instance, on_summary=print_dump_summary, more=more)
     except ValueError as error:
         raise typer.BadParameter(f"--pod: {error}") from None
     if each:
-        return list(each_by_itself(question))
+        return list(question_per_scenario(question))
     try:
-        for_one_mix(question)
+        question_with_common_offers(question)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     return [question]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from placer_cli.console import error_console, note_summary, result_console
+from placer_cli.console import error_console, print_dump_summary, result_console
 from placer_cli.illegal import read_instance
 from placer_cli.output import Format, document_text
-from placer_cli.plan.sweeping import told_as_usage
-from placer_cli.report.option import foot_of, refuse_report, write_report
+from placer_cli.plan.sweeping import workers_errors_as_usage
+from placer_cli.report.option import foot_of, refuse_bad_report_path, write_report
 from placer_models.cluster import Instance
-from placer_models.kubernetes.who_waits import WhoWaits
+from placer_models.kubernetes.who_waits import WaitingPodFilter
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -51,7 +51,7 @@ class ClusterQuestion:
     paths: list[Path]
     form: Format
     report: Path | None
-    who: WhoWaits
+    who: WaitingPodFilter
     skip_illegal: bool
     _started_s: float = field(default_factory=monotonic)
 
@@ -62,10 +62,10 @@ class ClusterQuestion:
             InputError: Something is wrong with a file.
 
         """
-        refuse_report(self.report, self.paths)
+        refuse_bad_report_path(self.report, self.paths)
         return read_instance(
             self.paths,
-            note_summary,
+            print_dump_summary,
             skip_illegal=self.skip_illegal,
             who=self.who,
             bears_faults=True,
@@ -77,7 +77,11 @@ class ClusterQuestion:
         from placer_cli.interrupt import halted_by_ctrl_c
         from placer_cli.progress import progress
 
-        with told_as_usage(), halted_by_ctrl_c() as halt, progress(error_console()) as tell:
+        with (
+            workers_errors_as_usage(),
+            halted_by_ctrl_c() as halt,
+            progress(error_console()) as tell,
+        ):
             tell(what)
             yield tell, lambda: halt.called_s is not None
 
@@ -111,16 +115,16 @@ class ClusterQuestion:
         error_console().print(f"{did} in {monotonic() - self._started_s:.2f} s", style="dim")
 
 
-def answered(ask: Callable[[], _Answer]) -> _Answer:
+def answer_unless_interrupted(ask: Callable[[], _Answer]) -> _Answer:
     """Return the answer; Ctrl-C before there is one is told as such.
 
     Raises:
         NoAnswerError: There is none.
 
     """
-    from placer_cli.interrupt import NoAnswerError
+    from placer_cli.interrupt import InterruptedSolveError
 
     try:
         return ask()
     except KeyboardInterrupt:
-        raise NoAnswerError from None
+        raise InterruptedSolveError from None

@@ -16,13 +16,13 @@ from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count_text, fold_names
-from placer_models.placement import title_of
-from placer_models.reasons import Verdict
+from placer_models.placement import pod_or_gang_title
+from placer_models.reasons import UnplacedVerdict
 
 MOST_ROWS = 30
 """So many losses are drawn; --format json has all."""
 
-_OUTVOTED = Verdict.OUTVOTED.value
+_OUTVOTED = UnplacedVerdict.OUTVOTED.value
 
 MOST_EXPLAINED = 5
 """Of so many losses it is said who has no place, and why."""
@@ -130,7 +130,7 @@ def _why(one: LossOutcome, currency: str) -> Iterator[Text]:
         why = pod.reasons[0]
         if why.startswith(_OUTVOTED):
             why = f"{_OUTVOTED} by other pods of the loss{why.removeprefix(_OUTVOTED)}"
-        by_why.setdefault(why, []).append(title_of(pod.namespace, pod.name))
+        by_why.setdefault(why, []).append(pod_or_gang_title(pod.namespace, pod.name))
     for why, names in by_why.items():
         yield Text.assemble((fold_names(names), BAD), f": {why}")
     if one.mend is None:

@@ -14,24 +14,26 @@ from placer.plan.answer import (
     NoPlanFound,
     OffersRunOut,
     PlanAnswer,
-    PlanMend,
     PurchasePlan,
+    QuestionChange,
 )
-from placer.plan.cases import cases_of, told_loss
+from placer.plan.cases import plan_cases_of, told_loss
 from placer.plan.question import PlanQuestion
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count_text
-from placer_models.placement import title_of
+from placer_models.placement import pod_or_gang_title
 from placer_models.pod import pods_of
 
 MOST_ROWS = 60
 """So many rows of a table are drawn; --format json has all."""
 
 
-def draw_plan(question: PlanQuestion, answer: PlanAnswer, canvas: Canvas) -> RenderableType:
+def draw_purchase_plan(
+    question: PlanQuestion, answer: PlanAnswer, canvas: Canvas
+) -> RenderableType:
     """Draw what to buy, or why nothing does."""
     match answer:
         case PurchasePlan():
@@ -161,11 +163,11 @@ def _no_plan(question: PlanQuestion, answer: NoPlanExists) -> Iterator[Renderabl
         what = "this pod" if len(answer.unplaced) == 1 else "these pods"
         yield Text(f"No plan places all pods, which is proven: {which} can hold {what}.", STRONG)
         for one in answer.unplaced:
-            name = title_of(one.namespace, one.name)
+            name = pod_or_gang_title(one.namespace, one.name)
             yield Text(f"{name}: {'; '.join(one.reasons)}", BAD)
         yield from _mends(question, answer.mends, answer.looked_for)
         return
-    total = max(sum(1 for _ in pods_of(case.instance.gangs)) for case in cases_of(question))
+    total = max(sum(1 for _ in pods_of(case.instance.gangs)) for case in plan_cases_of(question))
     why = "too few nodes can be bought"
     if any(short.reasons for short in answer.short):
         why = "what is there is too little, and no offer holds the rest"
@@ -191,7 +193,7 @@ def _short(short: OffersRunOut) -> str:
 
 
 def _mends(
-    question: PlanQuestion, mends: Sequence[PlanMend], looked_for: Sequence[str] = ()
+    question: PlanQuestion, mends: Sequence[QuestionChange], looked_for: Sequence[str] = ()
 ) -> Iterator[RenderableType]:
     """Say what would do, or that nothing that was looked for does."""
     for one in mends:
@@ -216,7 +218,7 @@ def _none_found(question: PlanQuestion, answer: NoPlanFound) -> Iterator[Rendera
     yield Text(f"No plan yet: {what}, and it is not proven that none exists.", STRONG)
     yield Text(f"If there is one, it costs at least {money(question, answer.bound)}.")
     for one in answer.unplaced:
-        name = title_of(one.namespace, one.name)
+        name = pod_or_gang_title(one.namespace, one.name)
         yield Text(f"{name}: {'; '.join(one.reasons)}", BAD)
     yield from _mends(question, answer.mends)
     yield Text("Give it more --seconds, raise max of an offer, or offer other nodes.")

@@ -34,7 +34,7 @@ def _parts(question: PlanQuestion, curve: GrowthCurve, canvas: Canvas) -> Iterat
     yield from map(Text, others)
     for step in curve.steps:
         if step.price is None:
-            yield Text(f"At {times(step.scale)}{_in(step)}: {step.reason}.", BAD)
+            yield Text(f"At {multiplier_text(step.scale)}{_in(step)}: {step.reason}.", BAD)
     if not curve.steps:
         return
     yield ""
@@ -42,7 +42,7 @@ def _parts(question: PlanQuestion, curve: GrowthCurve, canvas: Canvas) -> Iterat
     stretches = curve.stretches()
     if any(stretch.binds for stretch in stretches):
         yield ""
-        yield titled("What binds", Lines(*(Text(told_stretch(one)) for one in stretches)))
+        yield titled("What binds", Lines(*(Text(demand_bottleneck_text(one)) for one in stretches)))
 
 
 def growth_sentences(question: PlanQuestion, curve: GrowthCurve) -> Iterator[str]:
@@ -53,7 +53,8 @@ def growth_sentences(question: PlanQuestion, curve: GrowthCurve) -> Iterator[str
         assert first.price is not None
         assert last.price is not None
         yield (
-            f"From {times(first.scale)} to {times(last.scale)} the demand, the price goes from "
+            f"From {multiplier_text(first.scale)} to {multiplier_text(last.scale)} the "
+            "demand, the price goes from "
             f"{money(question, first.price)} to {money(question, last.price)}."
         )
         gap = max(step.gap_percent or 0.0 for step in bought)
@@ -72,7 +73,8 @@ def growth_sentences(question: PlanQuestion, curve: GrowthCurve) -> Iterator[str
             yield "What is there is enough for all of it."
         else:
             yield (
-                f"What is there is enough up to {times(enough)}; at {times(beyond)} nodes have to "
+                f"What is there is enough up to {multiplier_text(enough)}; at "
+                f"{multiplier_text(beyond)} nodes have to "
                 "be bought."
             )
     if curve.missing:
@@ -80,11 +82,11 @@ def growth_sentences(question: PlanQuestion, curve: GrowthCurve) -> Iterator[str
         yield f"{count_text(len(curve.missing), 'plan')} not solved: {why}."
 
 
-def told_stretch(stretch: BindingStretch) -> str:
+def demand_bottleneck_text(stretch: BindingStretch) -> str:
     """Say what binds between two sizes of the demand."""
-    where = times(stretch.first)
+    where = multiplier_text(stretch.first)
     if stretch.first != stretch.last:
-        where += f" to {times(stretch.last)}"
+        where += f" to {multiplier_text(stretch.last)}"
     if not stretch.binds:
         return f"{where}: nothing is bought"
     binds = ", ".join(
@@ -93,7 +95,7 @@ def told_stretch(stretch: BindingStretch) -> str:
     return f"{where}: {binds}"
 
 
-def times(scale: Fraction) -> str:
+def multiplier_text(scale: Fraction) -> str:
     """Write a scale: ``1.5x``."""
     return f"{float(scale):.6g}x"
 
@@ -115,7 +117,7 @@ def _steps(question: PlanQuestion, curve: GrowthCurve, canvas: Canvas) -> Render
         gap = step.gap_percent
         rows.append(
             [
-                Text(times(step.scale)),
+                Text(multiplier_text(step.scale)),
                 Text(step.case),
                 Text(f"{step.pods:,}"),
                 Text(f"{step.nodes:,}" if step.price is not None else ""),

@@ -9,11 +9,16 @@ from placer_cli.commands.solve import LONGEST_S
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal
 from placer_cli.output import Format
-from placer_cli.plan.cluster_question import AnswerFormat, ClusterQuestion, InstanceFiles, answered
-from placer_cli.plan.sweeping import ExecutorAddress, Processes, workers_named
+from placer_cli.plan.cluster_question import (
+    AnswerFormat,
+    ClusterQuestion,
+    InstanceFiles,
+    answer_unless_interrupted,
+)
+from placer_cli.plan.sweeping import ExecutorAddress, Processes, workers_from_options
 from placer_cli.report.option import ReportFile
-from placer_cli.what_if import changes_in
-from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
+from placer_cli.what_if import parse_changes
+from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance
 from placer_models.pod import Pod
 
@@ -74,10 +79,10 @@ def fit(
     at, and the count has a proven upper bound. Exit codes: 0 one or more fit; 1 none does; 2 bad
     input.
     """
-    who = who_waits(scheduler_name, gated=gated, ignore=ignore)
+    who = waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore)
     question = ClusterQuestion(instance, form, report, who, skip_illegal)
-    workers = workers_named(processes, executor)
-    steps = answered(
+    workers = workers_from_options(processes, executor)
+    steps = answer_unless_interrupted(
         lambda: _fit(question, pod, exclude_nodes or [], what_if or [], seconds, workers)
     )
     raise typer.Exit(Exit.DONE if steps[0].count else Exit.NOT_ALL)
@@ -94,7 +99,7 @@ def _fit(
     """Read, count and print; return what was counted."""
     from placer.pod_shape import load_shape
 
-    changes = [changes_in([text]) for text in texts]
+    changes = [parse_changes([text]) for text in texts]
     instance = question.read()
     try:
         pod, asked = load_shape(shape, question.paths, instance, question.who)

@@ -9,7 +9,7 @@ import typer
 from placer_cli.console import error_console, result_console
 from placer_cli.exits import Exit
 from placer_cli.output import Format, document_text
-from placer_cli.plan.sweeping import told_as_usage
+from placer_cli.plan.sweeping import workers_errors_as_usage
 
 if TYPE_CHECKING:
     from placer.plan.growth import GrowthCurve
@@ -28,7 +28,7 @@ def buy_growth(
     report: Path | None = None,
 ) -> Exit:
     """Solve the steps, print them, and return the exit code."""
-    from placer.plan.growth import parse_scales, solve_growth_curve
+    from placer.plan.growth import parse_scales, solve_plan_at_scales
     from placer.search.options import SolveOptions
     from placer_cli.interrupt import halted_by_ctrl_c, interruptible
     from placer_cli.progress import progress
@@ -38,10 +38,10 @@ def buy_growth(
     except ValueError as error:
         raise typer.BadParameter(f"--growth: {error}") from None
     started_s = monotonic()
-    with told_as_usage(), halted_by_ctrl_c() as halt, progress(error_console()) as tell:
+    with workers_errors_as_usage(), halted_by_ctrl_c() as halt, progress(error_console()) as tell:
         threads = threads or (1 if workers.remote else SolveOptions().workers)
         curve = interruptible(
-            lambda: solve_growth_curve(
+            lambda: solve_plan_at_scales(
                 {"": question},
                 scales,
                 seconds=seconds,

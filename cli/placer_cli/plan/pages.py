@@ -19,12 +19,12 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.texts import count_text, fold_names
 from placer_cli.plan.draw_fit import draw_fit
 from placer_cli.plan.draw_survival import draw_survival
-from placer_cli.plan.drawn import draw_plan
-from placer_cli.plan.drawn_growth import draw_growth, told_stretch
-from placer_cli.report.charts import Bar, CurvePoint, bars, curve
-from placer_cli.report.from_drawings import busiest_node, lead_of, node_sections
+from placer_cli.plan.drawn import draw_purchase_plan
+from placer_cli.plan.drawn_growth import demand_bottleneck_text, draw_growth
+from placer_cli.report.charts import Bar, CurvePoint, bar_chart, price_over_demand_chart
+from placer_cli.report.from_drawings import busiest_node, node_sections, opening_lines_of
 from placer_cli.report.html import Html
-from placer_cli.report.page import SortCell, page, paragraphs, section, sorted_table, tiles
+from placer_cli.report.page import SortCell, figure_tiles, page, paragraphs, section, sortable_table
 from placer_models.cluster import Node
 from placer_models.placement import PodPlacement
 
@@ -39,14 +39,14 @@ _MOST_NODES = 1_000
 def plan_page(question: PlanQuestion, answer: PlanAnswer, foot: str) -> str:
     """Return the report of what to buy."""
     tree = plan_to_json(question, answer)
-    lead = lead_of(draw_plan(question, answer, _WIDE))
+    lead = opening_lines_of(draw_purchase_plan(question, answer, _WIDE))
     return page(question.name or "What to buy", lead, _plan(question, answer, tree), foot)
 
 
 def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Iterator[Html]:
     coin = f" {tree['currency']}" if tree["currency"] else ""
     if isinstance(answer, PurchasePlan):
-        yield tiles(
+        yield figure_tiles(
             (
                 ("price", _coins(tree["price"], coin)),
                 ("no plan costs less than", _coins(tree["bound"], coin)),
@@ -71,7 +71,9 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
             ]
             for one in tree["mix"]
         ]
-        yield section("What to buy", bars(parts), sorted_table(("offer", "#nodes", "#price"), rows))
+        yield section(
+            "What to buy", bar_chart(parts), sortable_table(("offer", "#nodes", "#price"), rows)
+        )
     if tree["binding"]:
         yield section("What binds", *_binding(tree))
     if tree["runnersUp"]:
@@ -83,7 +85,7 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
             ]
             for one in tree["runnersUp"]
         ]
-        yield section("Without one of them", sorted_table(("without", "#price", "instead"), rows))
+        yield section("Without one of them", sortable_table(("without", "#price", "instead"), rows))
     yield _scenarios(tree["scenarios"])
     if tree["unplaced"]:
         yield _unplaced(tree["unplaced"])
@@ -98,7 +100,7 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
             for one in tree["mends"]
         ]
         head = ("change", "#pods or gangs alike", "#price in all", "how small")
-        yield section("What would do", sorted_table(*_without_empty(head, rows)))
+        yield section("What would do", sortable_table(*_without_empty(head, rows)))
     elif tree["lookedFor"]:
         yield section("No change was found that would do", paragraphs(tree["lookedFor"]))
     if isinstance(answer, PurchasePlan) and answer.witnesses:
@@ -127,7 +129,7 @@ def _binding(tree: AnswerTree) -> Iterator[Html]:
         percent = f", {one['percent']} % of its price" if one["percent"] else ""
         yield paragraphs([f"{one['offer']}: {what}{percent}"])
         uses = [Bar(use["resource"], use["percent"], f"{use['percent']} %") for use in one["uses"]]
-        yield bars(uses, 100.0)
+        yield bar_chart(uses, 100.0)
 
 
 def _nodes(scenario: str, nodes: Sequence[Node], places: Sequence[PodPlacement]) -> Html:
@@ -135,14 +137,14 @@ def _nodes(scenario: str, nodes: Sequence[Node], places: Sequence[PodPlacement])
     listed: list[list[SortCell | str]] = [[node.name, _number(pods[node.name])] for node in nodes]
     more = len(listed) - _MOST_NODES
     note = paragraphs([f"and {count_text(more, 'node')} more"] if more > 0 else [], "faint")
-    table = sorted_table(("node", "#pods"), listed[:_MOST_NODES])
+    table = sortable_table(("node", "#pods"), listed[:_MOST_NODES])
     return section(f"Nodes ({scenario})", table, note)
 
 
 def growth_page(question: PlanQuestion, found: GrowthCurve, foot: str) -> str:
     """Return the report of a demand that grows."""
     tree = growth_to_json(question, found)
-    lead = lead_of(draw_growth(question, found, _WIDE))
+    lead = opening_lines_of(draw_growth(question, found, _WIDE))
     return page(question.name or "Growth", lead, _growth(question, found, tree), foot)
 
 
@@ -155,7 +157,7 @@ def _growth(question: PlanQuestion, found: GrowthCurve, tree: AnswerTree) -> Ite
     if len(points) > 1 and any(point.price is not None for point in points):
         beyond = tree["boughtFrom"] if question.instance.nodes else None
         burst = None if beyond is None else float(beyond)
-        yield section("Growth", curve(points, tree["currency"], burst))
+        yield section("Growth", price_over_demand_chart(points, tree["currency"], burst))
     rows = [
         [
             SortCell(f"{step['scale']}x", float(step["scale"])),
@@ -184,10 +186,10 @@ def _growth(question: PlanQuestion, found: GrowthCurve, tree: AnswerTree) -> Ite
     )
     if rows and not any(row[1] for row in rows):
         head, rows = (head[0], *head[2:]), [[row[0], *row[2:]] for row in rows]
-    yield section("What to buy", sorted_table(head, rows))
+    yield section("What to buy", sortable_table(head, rows))
     stretches = found.stretches()
     if stretches:
-        yield section("What binds", paragraphs(map(told_stretch, stretches)))
+        yield section("What binds", paragraphs(map(demand_bottleneck_text, stretches)))
 
 
 def survival_page(
@@ -201,7 +203,7 @@ def survival_page(
 ) -> str:
     """Return the report of losses, the worst first; arguments are those of the drawing."""
     tree = survival_to_json(answer, move_budget, currency)
-    lead = lead_of(draw_survival(answer, nodes, domain, currency, waiting, _WIDE))
+    lead = opening_lines_of(draw_survival(answer, nodes, domain, currency, waiting, _WIDE))
     return page("What a failure costs", lead, _losses(tree, domain), foot)
 
 
@@ -213,7 +215,7 @@ def _losses(tree: AnswerTree, domain: str) -> Iterator[Html]:
         if one["unplaced"]
     ]
     if parts:
-        yield section("Pods without a place", bars(parts[:40]))
+        yield section("Pods without a place", bar_chart(parts[:40]))
     rows = [
         [
             f"{one['name']} and {len(one['alike'])} alike" if one["alike"] else one["name"],
@@ -227,7 +229,7 @@ def _losses(tree: AnswerTree, domain: str) -> Iterator[Html]:
         for one in tree["losses"]
     ]
     head = ("lost", "#nodes", "#pods", "#no place", "#moves", "survives", "mended by")
-    yield section("Losses, the worst first", sorted_table(*_without_empty(head, rows)))
+    yield section("Losses, the worst first", sortable_table(*_without_empty(head, rows)))
     for one in tree["losses"]:
         if one["unplaced"]:
             yield _unplaced(one["unplaced"], f"Without {told_loss(one['name'], domain)}")
@@ -243,7 +245,7 @@ def _mended(mend: AnswerTree, coin: str) -> str:
 def fit_page(steps: Sequence[FitCount], shape: str, waiting: int, foot: str) -> str:
     """Return the report of how many more fit."""
     tree = fit_to_json(steps, waiting)
-    lead = lead_of(draw_fit(steps, shape, waiting, _WIDE))
+    lead = opening_lines_of(draw_fit(steps, shape, waiting, _WIDE))
     return page("How many more fit", lead, _fit(steps, tree), foot)
 
 
@@ -256,7 +258,7 @@ def _fit(steps: Sequence[FitCount], tree: AnswerTree) -> Iterator[Html]:
         )
         for step in tree["steps"]
     ]
-    yield section("How many more fit", bars(parts))
+    yield section("How many more fit", bar_chart(parts))
     for step in tree["steps"]:
         rows = [
             [one["machine"], _number(len(one["nodes"])), _number(one["count"]), one["reason"]]
@@ -264,7 +266,7 @@ def _fit(steps: Sequence[FitCount], tree: AnswerTree) -> Iterator[Html]:
         ]
         title = ", ".join(step["changes"]) or "As it is"
         head = ("machine", "#nodes", "#more", "what stops the next one")
-        yield section(title, sorted_table(head, rows))
+        yield section(title, sortable_table(head, rows))
     first = steps[0]
     node = busiest_node(first.placement, [one.name for one in first.instance.nodes])
     yield from node_sections(first.instance, first.placement, [] if node is None else [node])
@@ -275,9 +277,9 @@ def _scenarios(scenarios: Sequence[AnswerTree]) -> Html:
     if any(one["lost"] for one in scenarios):
         head = ("scenario", "without", "#pods")
         rows = [(one["name"], one["lost"] or "", _number(one["pods"])) for one in scenarios]
-        return section("Scenarios and losses", sorted_table(head, rows))
+        return section("Scenarios and losses", sortable_table(head, rows))
     alone = [(one["name"], _number(one["pods"])) for one in scenarios]
-    return section("Scenarios", sorted_table(("scenario", "#pods"), alone))
+    return section("Scenarios", sortable_table(("scenario", "#pods"), alone))
 
 
 def _unplaced(pods: Sequence[AnswerTree], title: str = "Without a place") -> Html:
@@ -290,7 +292,7 @@ def _unplaced(pods: Sequence[AnswerTree], title: str = "Without a place") -> Htm
         name = one["name"] or "any"
         by_why.setdefault(why, []).append(f"{name} and {alike:,} like it" if alike else name)
     rows = [[fold_names(names), why] for why, names in by_why.items()]
-    return section(title, sorted_table(("pods", "why"), rows))
+    return section(title, sortable_table(("pods", "why"), rows))
 
 
 def _without_empty(

@@ -9,11 +9,16 @@ from placer_cli.commands.solve import LONGEST_S
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal
 from placer_cli.output import Format
-from placer_cli.plan.cluster_question import AnswerFormat, ClusterQuestion, InstanceFiles, answered
-from placer_cli.plan.sweeping import ExecutorAddress, Processes, workers_named
+from placer_cli.plan.cluster_question import (
+    AnswerFormat,
+    ClusterQuestion,
+    InstanceFiles,
+    answer_unless_interrupted,
+)
+from placer_cli.plan.sweeping import ExecutorAddress, Processes, workers_from_options
 from placer_cli.report.option import ReportFile
 from placer_cli.what_if import MOST_MOVES
-from placer_cli.who_waits import Gated, Ignore, SchedulerNames, who_waits
+from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -78,10 +83,10 @@ def survive(
     """
     if nodes is not None and domain is not None:
         raise typer.BadParameter("--nodes and --domain are two questions; ask one")
-    who = who_waits(scheduler_name, gated=gated, ignore=ignore)
+    who = waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore)
     question = ClusterQuestion(instance, form, report, who, skip_illegal)
-    workers = workers_named(processes, executor)
-    answer = answered(
+    workers = workers_from_options(processes, executor)
+    answer = answer_unless_interrupted(
         lambda: _survive(question, nodes or 1, domain or "", move_budget, offers, seconds, workers)
     )
     raise typer.Exit(Exit.NOT_ALL if answer.failed else Exit.DONE)

@@ -33,20 +33,20 @@ ExecutorAddress = Annotated[
 ]
 
 
-def workers_named(processes: int | None, address: str | None) -> "SweepWorkers":
+def workers_from_options(processes: int | None, address: str | None) -> "SweepWorkers":
     """Return the workers that the options name; usage errors are told as such."""
-    from placer.sweep.workers import workers_of
+    from placer.sweep.workers import make_sweep_workers
 
-    with told_as_usage():
-        return workers_of(processes, address)
+    with workers_errors_as_usage():
+        return make_sweep_workers(processes, address)
 
 
 @contextmanager
-def told_as_usage() -> Iterator[None]:
+def workers_errors_as_usage() -> Iterator[None]:
     """Tell of workers that cannot be had as of wrong usage."""
-    from placer.sweep.workers import WorkersError
+    from placer.sweep.workers import SweepWorkersError
 
     try:
         yield
-    except WorkersError as error:
+    except SweepWorkersError as error:
         raise typer.BadParameter(str(error)) from None

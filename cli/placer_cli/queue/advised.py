@@ -7,8 +7,8 @@ from fractions import Fraction
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from placer.queue.advice import QueueAdvice
-from placer.queue.file.history_file import ThreadHistory
+from placer.queue.advice import ThreadCountAdvice
+from placer.queue.file.history_file import ThreadLengthHistory
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import table
@@ -25,7 +25,7 @@ _LABEL_COLUMNS = 20
 _SHARE_COLUMNS = 7
 
 
-def draw_advice(history: ThreadHistory, canvas: Canvas) -> Group:
+def draw_thread_advice(history: ThreadLengthHistory, canvas: Canvas) -> Group:
     """Draw the advice for every job, then the distribution of each job's lengths."""
     advice = history.advice()
     target, majority = (
@@ -47,7 +47,7 @@ def draw_advice(history: ThreadHistory, canvas: Canvas) -> Group:
     return Group(*parts)
 
 
-def _table(advice: Sequence[QueueAdvice], majority: str, width: int) -> RenderableType:
+def _table(advice: Sequence[ThreadCountAdvice], majority: str, width: int) -> RenderableType:
     names = (
         "job",
         "threads",
@@ -74,14 +74,14 @@ def _table(advice: Sequence[QueueAdvice], majority: str, width: int) -> Renderab
     return table(names, rows, width, numbers=names[1:], spare=("then in time", "work s"))
 
 
-def _advised(job: QueueAdvice) -> str:
+def _advised(job: ThreadCountAdvice) -> str:
     if job.threads == job.now:
         return f"{job.threads:,} as now"
     factor = f"{float(job.factor):.1f}".removesuffix(".0")
     return f"{job.threads:,} = {factor} x"
 
 
-def _distribution(job: QueueAdvice, target_us: int, canvas: Canvas) -> Text:
+def _distribution(job: ThreadCountAdvice, target_us: int, canvas: Canvas) -> Text:
     """Draw which share of the threads falls between multiples of the target."""
     pictures = [_bins(job.lengths_us, target_us)]
     headings = [f"{count_text(job.now, 'thread')} now"]

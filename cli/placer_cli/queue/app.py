@@ -8,7 +8,13 @@ import typer
 from placer.queue.model import ChargeTime
 from placer_cli.console import result_console
 from placer_cli.exits import Exit
-from placer_cli.output import Format, document_text, output_file, refuse_inputs, replacing_file
+from placer_cli.output import (
+    Format,
+    document_text,
+    output_file,
+    refuse_overwriting_inputs,
+    replacing_file,
+)
 
 queue_app = typer.Typer(
     no_args_is_help=True,
@@ -58,7 +64,7 @@ def simulate(
     from placer.queue.file.simulation_file import read_simulation
     from placer.queue.simulation.engine import simulate as run
 
-    refuse_inputs("--svg", svg, [file])
+    refuse_overwriting_inputs("--svg", svg, [file])
     scenario = read_simulation(file, seed=seed)
     result = run(scenario if charge is None else replace(scenario, charge=charge))
     if svg is not None:
@@ -73,9 +79,9 @@ def simulate(
         console = result_console()
         console.print(draw_simulated(result, canvas_of(console), rows, decisions))
     else:
-        from placer_cli.queue.trees import simulated_tree
+        from placer_cli.queue.trees import simulation_to_json
 
-        typer.echo(document_text(simulated_tree(result), form), nl=False)
+        typer.echo(document_text(simulation_to_json(result), form), nl=False)
     raise typer.Exit(Exit.NOT_ALL if result.never_ran else Exit.DONE)
 
 
@@ -89,16 +95,16 @@ def advise(
     ),
 ) -> None:
     """Say how many threads of work each job of FILE should have, and why."""
-    from placer.queue.file.history_file import read_history
+    from placer.queue.file.history_file import read_thread_history
 
-    history = read_history(file)
+    history = read_thread_history(file)
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
-        from placer_cli.queue.advised import draw_advice
+        from placer_cli.queue.advised import draw_thread_advice
 
         console = result_console()
-        console.print(draw_advice(history, canvas_of(console)))
+        console.print(draw_thread_advice(history, canvas_of(console)))
     else:
-        from placer_cli.queue.trees import advice_tree
+        from placer_cli.queue.trees import advice_to_json
 
-        typer.echo(document_text(advice_tree(history), form), nl=False)
+        typer.echo(document_text(advice_to_json(history), form), nl=False)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from placer.queue.simulation.curves import mean_in_bins, threads_in_use
+from placer.queue.simulation.curves import job_threads_over_time, mean_in_bins
 from placer.queue.simulation.result import SimulationResult
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import QUIET
@@ -17,7 +17,7 @@ ROWS = 12
 def draw_curves(result: SimulationResult, cells: Mapping[str, StyledMark], canvas: Canvas) -> Text:
     """Draw the threads in use of each job, one job on top of the other."""
     columns = max(canvas.width - LABEL_COLUMNS - COUNT_COLUMNS, 10)
-    in_use = threads_in_use(result)
+    in_use = job_threads_over_time(result)
     heights = {
         job: mean_in_bins(curve, result.makespan_us, columns) for job, curve in in_use.items()
     }

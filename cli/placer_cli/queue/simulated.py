@@ -6,9 +6,9 @@ from fractions import Fraction
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from placer.queue.explain import choices_in_words
+from placer.queue.explain import flow_choices_in_words
 from placer.queue.model import ONE_MILLI, ChargeTime
-from placer.queue.simulation.result import JobResult, SimulationResult, ThreadRun
+from placer.queue.simulation.result import JobResult, SimulatedThreadRun, SimulationResult
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG, owner_marks, owner_style
 from placer_cli.draw.tables import table
@@ -134,15 +134,15 @@ def _waits(result: SimulationResult) -> Iterator[Text]:
     )
 
 
-def _was_a_choice(run: ThreadRun) -> bool:
+def _was_a_choice(run: SimulatedThreadRun) -> bool:
     return any(step.runner_up is not None for step in run.steps)
 
 
-def _decision(run: ThreadRun) -> Text:
+def _decision(run: SimulatedThreadRun) -> Text:
     where = ",".join(f"C{number}" for number in run.on)
     text = Text(f"{seconds_text(run.start_us):>9} ", QUIET)
     text.append(f"{where} takes {run.job} #{run.thread}: ")
-    text.append(choices_in_words(run.steps))
+    text.append(flow_choices_in_words(run.steps))
     if run.turn_us is not None:
         text.append(f"; its turn came at {seconds_text(run.turn_us)}")
     elif run.steps and run.steps[-1].chosen != run.job:

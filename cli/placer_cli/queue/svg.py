@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from placer.queue.model import ONE_MILLI, US_PER_S
-from placer.queue.simulation.curves import Curve, service_over_time, threads_in_use
+from placer.queue.simulation.curves import Curve, job_threads_over_time, service_over_time
 from placer.queue.simulation.result import SimulationResult
 from placer_cli.draw.svg import COLOURS, svg_text
 from placer_cli.queue.times import plain_seconds, seconds_text
@@ -28,7 +28,7 @@ def simulation_svg(result: SimulationResult) -> str:
     top = _legend(page, colours, 44)
     if len(result.runs) <= MOST_RUNS:
         top = _gantt(page, result, colours, top)
-    in_use = threads_in_use(result)
+    in_use = job_threads_over_time(result)
     top = _stack(page, in_use, colours, result.scenario.capacity.most, top)
     weights = {job.name: job.weight_milli for job in result.scenario.jobs}
     top = _service(page, service_over_time(in_use), weights, colours, top)

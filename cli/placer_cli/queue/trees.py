@@ -1,13 +1,13 @@
 """Results of the queue's commands as documents for programs; times are microseconds."""
 
-from placer.queue.file.history_file import ThreadHistory
+from placer.queue.file.history_file import ThreadLengthHistory
 from placer.queue.model import US_PER_S, ChosenFlow
-from placer.queue.simulation.result import SimulationResult, ThreadRun
+from placer.queue.simulation.result import SimulatedThreadRun, SimulationResult
 
 API_VERSION = "placer/v1"
 
 
-def simulated_tree(result: SimulationResult) -> dict[str, object]:
+def simulation_to_json(result: SimulationResult) -> dict[str, object]:
     """Return a simulation's document."""
     bound = result.upper_bound_us
     lead = result.lead
@@ -46,11 +46,11 @@ def simulated_tree(result: SimulationResult) -> dict[str, object]:
     }
 
 
-def advice_tree(history: ThreadHistory) -> dict[str, object]:
+def advice_to_json(history: ThreadLengthHistory) -> dict[str, object]:
     """Return the document of an advice."""
     return {
         "apiVersion": API_VERSION,
-        "kind": "QueueAdvice",
+        "kind": "ThreadCountAdvice",
         "title": history.title,
         "target_us": history.target_us,
         "majority_permille": history.majority_permille,
@@ -70,7 +70,7 @@ def advice_tree(history: ThreadHistory) -> dict[str, object]:
     }
 
 
-def _run(run: ThreadRun) -> dict[str, object]:
+def _run(run: SimulatedThreadRun) -> dict[str, object]:
     return {
         "job": run.job,
         "thread": run.thread,

@@ -45,7 +45,7 @@ class CurvePoint:
     nodes: int
 
 
-def bars(of: Sequence[Bar], most: float | None = None) -> Html:
+def bar_chart(of: Sequence[Bar], most: float | None = None) -> Html:
     """Return bars one below the other, as long as their amounts.
 
     Args:
@@ -71,7 +71,9 @@ def _percent(amount: float, full: float) -> float:
     return 100 * min(1.0, max(0.0, amount / full)) if full else 0.0
 
 
-def curve(points: Sequence[CurvePoint], currency: str, burst: float | None) -> Html:
+def price_over_demand_chart(
+    points: Sequence[CurvePoint], currency: str, burst: float | None
+) -> Html:
     """Return price and nodes over the size of the demand.
 
     Args:

@@ -8,7 +8,7 @@ from functools import partial
 from rich.console import Console, RenderableType
 
 from placer_cli.draw.node import draw_node
-from placer_cli.draw.residents import residents_of
+from placer_cli.draw.residents import drawn_pods_by_node
 from placer_cli.draw.svg import svg
 from placer_cli.report.html import Html, html_element
 from placer_cli.report.page import section
@@ -22,7 +22,7 @@ _COLUMNS = 4_000
 """So wide that no sentence of a lead is broken."""
 
 
-def lead_of(drawing: RenderableType) -> list[str]:
+def opening_lines_of(drawing: RenderableType) -> list[str]:
     """Return the lines of a drawing up to its first empty one."""
     text = io.StringIO()
     console = Console(file=text, width=_COLUMNS, markup=False, highlight=False, emoji=False)
@@ -44,7 +44,7 @@ def busiest_node(placement: Placement, nodes: Iterable[str]) -> str | None:
 def node_sections(instance: Instance, placement: Placement, nodes: Iterable[str]) -> Iterator[Html]:
     """Yield a section with the inside of each node, the first of them open."""
     by_name = {node.name: node for node in instance.nodes}
-    residents = residents_of(instance, placement)
+    residents = drawn_pods_by_node(instance, placement)
     pictures: list[Html] = []
     for name in list(dict.fromkeys(nodes))[:_MOST]:
         node, inside = by_name[name], residents.get(name, ())

@@ -7,8 +7,13 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.console import note_on_input
-from placer_cli.output import output_file, refuse_inputs, refuse_unwritable, replacing_file
+from placer_cli.console import print_note
+from placer_cli.output import (
+    output_file,
+    refuse_overwriting_inputs,
+    refuse_unwritable,
+    replacing_file,
+)
 
 ReportFile = Annotated[
     Path | None,
@@ -21,7 +26,7 @@ ReportFile = Annotated[
 ]
 
 
-def refuse_report(file: Path | None, inputs: Iterable[Path]) -> None:
+def refuse_bad_report_path(file: Path | None, inputs: Iterable[Path]) -> None:
     """Refuse before the work begins to write a report over what was read, or where nobody can.
 
     Raises:
@@ -29,7 +34,7 @@ def refuse_report(file: Path | None, inputs: Iterable[Path]) -> None:
         OSError: It cannot be written.
 
     """
-    refuse_inputs("--report", file, inputs)
+    refuse_overwriting_inputs("--report", file, inputs)
     refuse_unwritable(file)
 
 
@@ -42,4 +47,4 @@ def write_report(file: Path, text: str) -> None:
     """Write a report, and say so."""
     with replacing_file(file) as written:
         written.write(text)
-    note_on_input(f"wrote {file}: a report for a browser")
+    print_note(f"wrote {file}: a report for a browser")

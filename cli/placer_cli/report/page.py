@@ -68,7 +68,7 @@ def section(title: str, *parts: Html) -> Html:
     return html_element("section", html_element("h2", title), *parts)
 
 
-def tiles(figures: Iterable[tuple[str, str]]) -> Html:
+def figure_tiles(figures: Iterable[tuple[str, str]]) -> Html:
     """Return figures side by side: what it is, and the figure."""
     drawn = (
         html_element("div", html_element("b", figure), html_element("span", name), class_="tile")
@@ -77,7 +77,7 @@ def tiles(figures: Iterable[tuple[str, str]]) -> Html:
     return html_element("div", *drawn, class_="tiles")
 
 
-def sorted_table(head: Sequence[str], rows: Iterable[Sequence[SortCell | str]]) -> Html:
+def sortable_table(head: Sequence[str], rows: Iterable[Sequence[SortCell | str]]) -> Html:
     """Return a table that sorts by the column whose head is clicked.
 
     A head that begins with ``#`` is that of numbers, which stand to the right. On a narrow screen

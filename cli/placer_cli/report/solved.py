@@ -9,11 +9,11 @@ from placer_cli.draw.answer import draw_answer
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.residents import is_pod_of_cluster
 from placer_cli.draw.texts import fold_names
-from placer_cli.draw.waiting import all_waiting
-from placer_cli.report.charts import Bar, bars
-from placer_cli.report.from_drawings import lead_of, node_sections
+from placer_cli.draw.waiting import waiting_pod_count
+from placer_cli.report.charts import Bar, bar_chart
+from placer_cli.report.from_drawings import node_sections, opening_lines_of
 from placer_cli.report.html import Html
-from placer_cli.report.page import SortCell, page, section, sorted_table, tiles
+from placer_cli.report.page import SortCell, figure_tiles, page, section, sortable_table
 from placer_models.cluster import Instance
 from placer_models.instance.placement_file import answer_to_json
 from placer_models.placement import (
@@ -23,7 +23,7 @@ from placer_models.placement import (
     Placed,
     Placement,
     Unplaced,
-    title_of,
+    pod_or_gang_title,
 )
 
 _MOST_ROWS = 2_000
@@ -50,7 +50,7 @@ def solved_page(
             as it is known.
 
     """
-    lead = lead_of(draw_answer(answer, instance, options, Canvas(4_000)))
+    lead = opening_lines_of(draw_answer(answer, instance, options, Canvas(4_000)))
     return page(instance.name or "Placement", lead, _sections(answer, instance, would_do), foot)
 
 
@@ -64,9 +64,9 @@ def _sections(
     moved = {move.place.key for move in moves}
     arrived = [place for place in placement.pods if place.key not in moved]
     run = sum(is_pod_of_cluster(one.pod) for one in instance.running)
-    yield tiles(
+    yield figure_tiles(
         (
-            ("pods placed", f"{len(arrived):,} of {all_waiting(instance):,}"),
+            ("pods placed", f"{len(arrived):,} of {waiting_pod_count(instance):,}"),
             ("pods that run", f"{run:,}"),
             *([("of them moved", f"{len(moves):,}")] if moves else []),
             ("nodes", f"{len(instance.nodes):,}"),
@@ -75,7 +75,7 @@ def _sections(
     came = Counter(place.node for place in placement.pods)
     if came:
         parts = [Bar(node, pods, f"{pods:,}") for node, pods in came.most_common(_MOST_BARS)]
-        yield section("Pods that come to each node", bars(parts))
+        yield section("Pods that come to each node", bar_chart(parts))
     tree: Any = answer_to_json(answer, instance, {})
     tiers = [
         [
@@ -89,26 +89,29 @@ def _sections(
     ]
     if tiers:
         head = ("goal", "#value", "#bound", "unit", "proven")
-        yield section("How good it is", sorted_table(head, tiers))
+        yield section("How good it is", sortable_table(head, tiers))
     left: Sequence[Unplaced] = () if isinstance(answer, Placed) else answer.unplaced
     by_why: dict[str, list[str]] = {}
     for pod in left:
-        by_why.setdefault("; ".join(pod.reasons), []).append(title_of(pod.namespace, pod.name))
+        by_why.setdefault("; ".join(pod.reasons), []).append(
+            pod_or_gang_title(pod.namespace, pod.name)
+        )
     unplaced = [[fold_names(names), why] for why, names in by_why.items()]
     if unplaced:
-        table = sorted_table(("pods", "why"), unplaced[:_MOST_ROWS])
+        table = sortable_table(("pods", "why"), unplaced[:_MOST_ROWS])
         yield section("Without a place", table)
     if would_do:
-        rows = sorted_table(("pod", "change", "what to do"), would_do[:_MOST_ROWS])
+        rows = sortable_table(("pod", "change", "what to do"), would_do[:_MOST_ROWS])
         yield section("What would do (placer explain says more)", rows)
     yield from node_sections(
         instance, placement, [node for node, _ in came.most_common(_MOST_DRAWN)]
     )
     homes = [
-        [title_of(*move.place.key), move.home.node, move.place.node] for move in moves[:_MOST_ROWS]
+        [pod_or_gang_title(*move.place.key), move.home.node, move.place.node]
+        for move in moves[:_MOST_ROWS]
     ]
     if homes:
-        yield section("Running pods that move", sorted_table(("pod", "from", "to"), homes))
-    places = [[title_of(p.namespace, p.name), p.node] for p in arrived[:_MOST_ROWS]]
+        yield section("Running pods that move", sortable_table(("pod", "from", "to"), homes))
+    places = [[pod_or_gang_title(p.namespace, p.name), p.node] for p in arrived[:_MOST_ROWS]]
     if places:
-        yield section("Places", sorted_table(("pod", "node"), places))
+        yield section("Places", sortable_table(("pod", "node"), places))

@@ -8,7 +8,13 @@ import typer
 from placer_cli.commands.solve import LONGEST_S
 from placer_cli.console import result_console
 from placer_cli.exits import Exit
-from placer_cli.output import Format, document_text, output_file, refuse_inputs, replacing_file
+from placer_cli.output import (
+    Format,
+    document_text,
+    output_file,
+    refuse_overwriting_inputs,
+    replacing_file,
+)
 
 slots_app = typer.Typer(
     no_args_is_help=True,
@@ -42,10 +48,10 @@ def compile_(
 
     Exit codes: 0 it is compiled; 2 bad input.
     """
-    from placer.slots.file import compile_file
+    from placer.slots.file import compile_job_file
 
-    refuse_inputs("--svg", svg, [file])
-    job = compile_file(file)
+    refuse_overwriting_inputs("--svg", svg, [file])
+    job = compile_job_file(file)
     if svg is not None:
         from placer_cli.slots.picture import job_svg
 
@@ -92,20 +98,20 @@ def place(
     A pipelined region gets all of its slots or none. Exit codes: 0 all is placed;
     1 a region is not; 2 bad input.
     """
-    from placer.slots.file import compile_file
+    from placer.slots.file import compile_job_file
     from placer.slots.workers.file import read_workers
     from placer.slots.workers.place import place_job
-    from placer_models.files.documents import STANDARD_INPUT, name_of
+    from placer_models.files.documents import STANDARD_INPUT, shown_file_name
     from placer_models.files.errors import InputError
 
     if job_file == workers_file == STANDARD_INPUT:
         raise typer.BadParameter("JOB and WORKERS are both standard input; name a file for one")
-    job, pool = compile_file(job_file), read_workers(workers_file)
+    job, pool = compile_job_file(job_file), read_workers(workers_file)
     try:
         placed = place_job(job, pool, time_limit_s=time_limit)
     except OverflowError:
         raise InputError(
-            name_of(workers_file),
+            shown_file_name(workers_file),
             None,
             "",
             "memory of all workers comes to more than 2**63 - 1 bytes; lower worker.resources "
@@ -113,10 +119,10 @@ def place(
         ) from None
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
-        from placer_cli.slots.placed_slots import draw_placed_slots
+        from placer_cli.slots.placed_slots import draw_slots_on_workers
 
         console = result_console()
-        console.print(draw_placed_slots(job, pool, placed, canvas_of(console)))
+        console.print(draw_slots_on_workers(job, pool, placed, canvas_of(console)))
     else:
         from placer.slots.workers.to_json import slot_places_to_json
 

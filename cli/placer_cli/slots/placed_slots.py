@@ -10,13 +10,13 @@ from rich.text import Text
 from placer.slots.amount_text import FIELDS, format_e8
 from placer.slots.compiled import CompiledJob
 from placer.slots.workers.lacks import (
-    LimitReached,
+    ExistingWorkersFull,
+    GangWithoutSlots,
     SearchTimeout,
-    SlotLack,
     SlotTooLarge,
-    WorkersTaken,
+    WorkerLimitExceeded,
 )
-from placer.slots.workers.place import GangTurn, PlacedJob, WorkerPool
+from placer.slots.workers.place import ConcurrentGangs, NamedWorkers, PlacedJob
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG
 from placer_cli.draw.tables import table
@@ -31,15 +31,15 @@ MOST_TURNS = 12
 """So many turns are drawn."""
 
 
-def draw_placed_slots(
-    job: CompiledJob, pool: WorkerPool, placed: PlacedJob, canvas: Canvas
+def draw_slots_on_workers(
+    job: CompiledJob, pool: NamedWorkers, placed: PlacedJob, canvas: Canvas
 ) -> RenderableType:
     """Draw where the slots of a job are, and what it takes."""
     return Lines(*_parts(job, pool, placed, canvas))
 
 
 def _parts(
-    job: CompiledJob, pool: WorkerPool, placed: PlacedJob, canvas: Canvas
+    job: CompiledJob, pool: NamedWorkers, placed: PlacedJob, canvas: Canvas
 ) -> Iterator[RenderableType]:
     new = count_text(placed.new_workers, "new worker")
     proof = "proven fewest" if placed.proven else f"not proven, at least {placed.bound:,}"
@@ -74,7 +74,7 @@ def _regions(job: CompiledJob, gang: int) -> str:
     return f"region {'+'.join(map(str, numbers))}"
 
 
-def _why(job: CompiledJob, lack: SlotLack) -> str:
+def _why(job: CompiledJob, lack: GangWithoutSlots) -> str:
     """Say which amount or limit is short, and the mend."""
     match lack.reason:
         case SlotTooLarge(group, amounts):
@@ -85,9 +85,9 @@ def _why(job: CompiledJob, lack: SlotLack) -> str:
                 f"and a slot of group {name} takes {wants}, where a new worker has {has}. "
                 "Make worker.resources larger."
             )
-        case LimitReached(limit, new):
+        case WorkerLimitExceeded(limit, new):
             return f"and limits.{limit} allows {count_text(new, 'new worker')}, too few. Raise it."
-        case WorkersTaken(group, limit):
+        case ExistingWorkersFull(group, limit):
             name = job.groups[group].name
             or_limit = f", or limits.{limit.limit} is too low" if limit else ""
             return (
@@ -104,7 +104,7 @@ def _amount(name: str, amount: int) -> str:
     return memory_text(amount) if name.endswith("_bytes") else format_e8(amount)
 
 
-def _rows(job: CompiledJob, turn: GangTurn) -> list[list[Text]]:
+def _rows(job: CompiledJob, turn: ConcurrentGangs) -> list[list[Text]]:
     return [
         [
             Text(slots.worker),
@@ -117,7 +117,7 @@ def _rows(job: CompiledJob, turn: GangTurn) -> list[list[Text]]:
     ]
 
 
-def _reserve(pool: WorkerPool, numbers: range) -> list[Text]:
+def _reserve(pool: NamedWorkers, numbers: range) -> list[Text]:
     """Return the row of the new workers that are for the reserve alone: all that each has."""
     whole = map(Text, resource_table_cells(pool.workers.spec.total))
     return [Text(f"new {_range(numbers)}"), Text("(reserve)", QUIET), Text(""), Text(""), *whole]

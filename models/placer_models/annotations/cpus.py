@@ -30,18 +30,18 @@ def pool_to_json(pool: SharedPool) -> dict[str, object]:
     return {"socket": pool.package, "node": pool.node, **cpuset}
 
 
-def pool_in(part: JsonPart) -> SharedPool:
+def read_shared_pool(part: JsonPart) -> SharedPool:
     """Return the pool that the part describes."""
     # Koordinator's writers left out what is 0.
     fields = part.fields(("socket", "node", "cpuset"))
     return SharedPool(
         package=fields["socket"].integer() if "socket" in fields else 0,
         node=fields["node"].integer() if "node" in fields else 0,
-        cpuset=cpus_in(fields.get("cpuset")),
+        cpuset=read_cpu_list(fields.get("cpuset")),
     )
 
 
-def cpus_in(part: JsonPart | None) -> CpuSet:
+def read_cpu_list(part: JsonPart | None) -> CpuSet:
     """Return the CPUs of a list, which is checked first because expanding it may take long."""
     text = part.text() if part else ""
     if part is None or not text:

@@ -11,8 +11,8 @@ from placer_models.capacity import (
     MEMORY_PERCENT,
     OWN_WORDS,
     PERCENT,
+    CapacityUnit,
     Quantity,
-    Unit,
 )
 from placer_models.cluster import Node
 from placer_models.device import GPU, VirtualFunction
@@ -24,7 +24,7 @@ from placer_models.device_request import (
     PERCENT_TYPES,
     parse_whole,
 )
-from placer_models.device_share import WHOLE_PERCENT, DeviceShare, with_both_memories
+from placer_models.device_share import WHOLE_PERCENT, DeviceShare, with_memory_in_both_units
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.quantity import format_bytes, parse_bytes
 
@@ -80,7 +80,7 @@ def allocations_of(placement: PodPlacement, node: Node) -> tuple[DeviceAllocatio
             DeviceAllocation(
                 grant.type,
                 grant.minor,
-                with_both_memories(share, device.memory_bytes),
+                with_memory_in_both_units(share, device.memory_bytes),
                 id=grant.id or device.id,
                 virtual_functions=tuple(
                     VirtualFunction(vf.minor, vf.bus_id)
@@ -92,7 +92,7 @@ def allocations_of(placement: PodPlacement, node: Node) -> tuple[DeviceAllocatio
     return _ordered(allocations)
 
 
-def grants_of(
+def grants_of_allocations(
     allocations: Iterable[DeviceAllocation], node: Node | None = None
 ) -> tuple[DeviceGrant, ...]:
     """Return devices and shares as a placement has them, ascending by type and minor.
@@ -136,7 +136,11 @@ def _says_nothing(held: DeviceAllocation) -> bool:
 def _unfilled(share: DeviceShare, memory_bytes: int) -> DeviceShare:
     """Return the share without bytes that were only filled in from its percent, which is exact."""
     asked = replace(share, memory_bytes=None)
-    return asked if asked.has_memory and with_both_memories(asked, memory_bytes) == share else share
+    return (
+        asked
+        if asked.has_memory and with_memory_in_both_units(asked, memory_bytes) == share
+        else share
+    )
 
 
 def write_device_allocated(allocations: Iterable[DeviceAllocation]) -> str:
@@ -196,7 +200,7 @@ def _function_to_json(function: VirtualFunction) -> dict[str, object]:
 def _resources(held: DeviceAllocation) -> dict[str, str]:
     share = held.share
     resources = {
-        q.name: format_bytes(q.amount) if q.unit is Unit.BYTES else str(q.amount)
+        q.name: format_bytes(q.amount) if q.unit is CapacityUnit.BYTES else str(q.amount)
         for q in share.capacity
     }
     if share.percent is not None and held.type in _PERCENT_OF:

@@ -9,11 +9,11 @@ from placer_models.annotations.json_parts import JsonPart, parse_json
 from placer_models.annotations.names import DEVICE_ALLOCATE_HINT
 from placer_models.device_request import PERCENT_TYPES, DeviceRequestError, RequestRule
 from placer_models.device_share import WHOLE_PERCENT, DeviceShare
-from placer_models.device_strategy import DeviceStrategy, Strategies
+from placer_models.device_strategy import DeviceRequestFanOut, Strategies
 from placer_models.pod import DeviceRequest
 
 
-class HintStrategy(StrEnum):
+class AllocateHintStrategy(StrEnum):
     """How many devices a request in percent is for."""
 
     DEFAULT = ""
@@ -39,7 +39,7 @@ class DeviceExclusivePolicy(StrEnum):
     """With nobody, nor are the other devices of its PCIe switch."""
 
 
-class TopologyScope(StrEnum):
+class DeviceTopologyScope(StrEnum):
     """What all of a pod's devices of a type must have in common, at least."""
 
     DEFAULT = ""
@@ -91,12 +91,12 @@ class DeviceHint:
 
     selector: Selector = ()
     vf_selector: Selector | None = None
-    strategy: HintStrategy = HintStrategy.DEFAULT
+    strategy: AllocateHintStrategy = AllocateHintStrategy.DEFAULT
     exclusive: DeviceExclusivePolicy = DeviceExclusivePolicy.DEFAULT
-    scope: TopologyScope = TopologyScope.DEFAULT
+    scope: DeviceTopologyScope = DeviceTopologyScope.DEFAULT
 
 
-def hint_admits(selector: Selector, labels: Mapping[str, str]) -> bool:
+def hint_selects_device(selector: Selector, labels: Mapping[str, str]) -> bool:
     """Return whether the selector matches a device with these labels."""
     return all(requirement.holds(labels) for requirement in selector)
 
@@ -120,10 +120,10 @@ def with_hint_applied(
     if demand.type not in PERCENT_TYPES.values() or percent is None or demand.count > 1:
         return demand
     match hint.strategy:
-        case HintStrategy.DEFAULT:
+        case AllocateHintStrategy.DEFAULT:
             return demand
-        case HintStrategy.APPLY_FOR_ALL:
-            count = sum(hint_admits(hint.selector, labels) for labels in devices)
+        case AllocateHintStrategy.APPLY_FOR_ALL:
+            count = sum(hint_selects_device(hint.selector, labels) for labels in devices)
             if count == 0:
                 raise DeviceRequestError(
                     RequestRule.MATCH,
@@ -131,7 +131,7 @@ def with_hint_applied(
                     f"{demand.type} has the labels of the selector; change the selector",
                 )
             return replace(demand, count=count)
-        case HintStrategy.REQUESTS_AS_COUNT:
+        case AllocateHintStrategy.REQUESTS_AS_COUNT:
             alone = hint.exclusive is DeviceExclusivePolicy.DEVICE_LEVEL
             return DeviceRequest(
                 demand.type, percent, DeviceShare(percent=WHOLE_PERCENT if alone else 1)
@@ -165,18 +165,18 @@ def device_strategies_of(
         if kind not in PERCENT_TYPES.values() or demand.count > 1:
             continue
         match hint.strategy:
-            case HintStrategy.APPLY_FOR_ALL:
+            case AllocateHintStrategy.APPLY_FOR_ALL:
                 if hint.selector:
                     raise DeviceRequestError(
                         RequestRule.MATCH,
                         f"{hint.strategy} of the {kind} with some labels; give devices of "
                         "different use types of their own, and leave the selector out",
                     )
-                found.append((kind, DeviceStrategy.APPLY_FOR_ALL))
-            case HintStrategy.DEFAULT:
+                found.append((kind, DeviceRequestFanOut.APPLY_FOR_ALL))
+            case AllocateHintStrategy.DEFAULT:
                 if kind in together[1:] and together[0] in asked:
-                    found.append((kind, DeviceStrategy.APPLY_FOR_EACH_GROUP))
-            case HintStrategy.REQUESTS_AS_COUNT:
+                    found.append((kind, DeviceRequestFanOut.APPLY_FOR_EACH_GROUP))
+            case AllocateHintStrategy.REQUESTS_AS_COUNT:
                 pass  # a number of devices, as ``with_hint_applied`` says
             case _:
                 assert_never(hint.strategy)
@@ -208,9 +208,9 @@ def read_device_hints(text: str) -> dict[str, DeviceHint]:
         hints[kind] = DeviceHint(
             selector=_selector(selector) if selector else (),
             vf_selector=_selector(vf_selector) if vf_selector else None,
-            strategy=_word(strategy, HintStrategy),
+            strategy=_word(strategy, AllocateHintStrategy),
             exclusive=_word(exclusive, DeviceExclusivePolicy),
-            scope=_word(scope, TopologyScope),
+            scope=_word(scope, DeviceTopologyScope),
         )
     return hints
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from placer_models.annotations.cpus import SharedPool, cpus_in, pool_in, pool_to_json
+from placer_models.annotations.cpus import SharedPool, pool_to_json, read_cpu_list, read_shared_pool
 from placer_models.annotations.json_parts import JsonPart, parse_json
 from placer_models.annotations.names import (
     CPU_MANAGER_POLICY,
@@ -62,7 +62,7 @@ class PodCpuAlloc:
     managed_by_kubelet: bool = False
 
 
-def cpus_of(topology: Topology) -> tuple[ReportedCpu, ...]:
+def topology_to_reported_cpus(topology: Topology) -> tuple[ReportedCpu, ...]:
     """Return the online CPUs of a machine; a CPU of no NUMA node counts as on the first one."""
     first = topology.numa_nodes[0].id
     return tuple(
@@ -77,7 +77,7 @@ def cpus_of(topology: Topology) -> tuple[ReportedCpu, ...]:
 def shared_pools_of(topology: Topology, cpus: CpuSet) -> tuple[SharedPool, ...]:
     """Return the pools that these CPUs form: one for each package of each NUMA node."""
     pools: dict[tuple[int, int], set[int]] = {}
-    for cpu in cpus_of(topology):
+    for cpu in topology_to_reported_cpus(topology):
         if cpu.id in cpus:
             pools.setdefault((cpu.numa_node, cpu.package), set()).add(cpu.id)
     return tuple(
@@ -137,7 +137,7 @@ def read_cpu_manager_policy(text: str) -> CpuManagerPolicy:
     return CpuManagerPolicy(
         policy=_text(fields.get("policy")),
         options=tuple(sorted((name, part.text()) for name, part in options.items())),
-        reserved=cpus_in(fields.get("reservedCPUs")),
+        reserved=read_cpu_list(fields.get("reservedCPUs")),
     )
 
 
@@ -179,7 +179,7 @@ def read_cpu_shared_pools(text: str) -> tuple[SharedPool, ...]:
         AnnotationError: The text is not such a document; the message has the JSON path.
 
     """
-    return tuple(map(pool_in, _items(parse_json(text, CPU_SHARED_POOLS))))
+    return tuple(map(read_shared_pool, _items(parse_json(text, CPU_SHARED_POOLS))))
 
 
 def _items(part: JsonPart) -> list[JsonPart]:
@@ -196,7 +196,7 @@ def _alloc(part: JsonPart) -> PodCpuAlloc:
         namespace=_text(fields.get("namespace")),
         name=_text(fields.get("name")),
         uid=_text(fields.get("uid")),
-        cpuset=cpus_in(fields.get("cpuset")),
+        cpuset=read_cpu_list(fields.get("cpuset")),
         managed_by_kubelet=managed is not None and managed.value in (True, "true"),
     )
 

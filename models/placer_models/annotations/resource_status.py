@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from placer_models.annotations.cpus import SharedPool, cpus_in, pool_in, pool_to_json
+from placer_models.annotations.cpus import SharedPool, pool_to_json, read_cpu_list, read_shared_pool
 from placer_models.annotations.json_parts import JsonPart, parse_json
 from placer_models.annotations.names import RESOURCE_STATUS
 from placer_models.bound import bound_to
@@ -61,7 +61,9 @@ class ResourceStatus:
         return self.numa or tuple(map(NumaShare, sorted({pool.node for pool in self.shared_pools})))
 
 
-def status_of(placement: PodPlacement, spec: PodSpec, node: Node) -> ResourceStatus:
+def resource_status_of_placement(
+    placement: PodPlacement, spec: PodSpec, node: Node
+) -> ResourceStatus:
     """Return what a pod was given, as the annotation says it.
 
     A pod that owns CPUs has its cpuset; CPUs that belong to no NUMA node appear only there.
@@ -112,7 +114,7 @@ def status_of(placement: PodPlacement, spec: PodSpec, node: Node) -> ResourceSta
     )
 
 
-def memory_beyond(placement: PodPlacement, status: ResourceStatus) -> ResourceStatus:
+def memory_not_in_status(placement: PodPlacement, status: ResourceStatus) -> ResourceStatus:
     """Return where a pod's memory and hugepages are, or nothing if the status says all of it."""
     held = {numa for numa, _ in placement.memory_bytes} | {n for n, _, _ in placement.hugepages}
     memory = dict(placement.memory_bytes)
@@ -151,9 +153,9 @@ def read_resource_status(text: str) -> ResourceStatus:
         ("cpuset", "numaNodeResources", "cpuSharedPools")
     )
     return ResourceStatus(
-        cpuset=cpus_in(fields.get("cpuset")),
+        cpuset=read_cpu_list(fields.get("cpuset")),
         numa=_entries(fields.get("numaNodeResources"), _numa),
-        shared_pools=_entries(fields.get("cpuSharedPools"), pool_in),
+        shared_pools=_entries(fields.get("cpuSharedPools"), read_shared_pool),
     )
 
 

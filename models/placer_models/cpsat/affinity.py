@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.envelope import pairs_of
-from placer_models.cpsat.family import Family, always, never
+from placer_models.cpsat.envelope import ordered_pair_count_var
+from placer_models.cpsat.family import ModelRuleFamily, always, never
 from placer_models.domains import NO_DOMAIN
 from placer_models.goals import AFFINITY
 from placer_models.problem.problem import Problem
-from placer_models.problem.tasks import AffinityTask
+from placer_models.problem.tasks import ProblemAffinityTerm
 from placer_models.rule_family import RuleFamily
 
 Weights = Mapping[int, int]
@@ -31,7 +31,7 @@ class _Meeting:
     """
 
     number: int
-    task: AffinityTask
+    task: ProblemAffinityTerm
     node: int
     mine: tuple[Assignment, ...]
     meant: tuple[Assignment, ...]
@@ -61,7 +61,7 @@ def pods_keep_apart(model: CpModel, problem: Problem, x: Variables) -> None:
         model.add(_count(meeting.mine) <= _most(meeting.mine) * clear)
 
 
-def pods_come_together(model: CpModel, problem: Problem, x: Variables) -> None:
+def affine_pods_come_together(model: CpModel, problem: Problem, x: Variables) -> None:
     """A pod is with another one that its required affinity means, or is the first of all."""
     alone: dict[int, Expression] = {}
     for meeting in _meetings(problem, x, apart=False, required=True):
@@ -90,7 +90,7 @@ def affinity_weight_lost(model: CpModel, problem: Problem, x: Variables) -> Expr
 
 def _pairs_too_near(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum the weights of new pods' wishes to be apart, once for every pod that is too near."""
-    by_domains: defaultdict[tuple[int, ...], list[AffinityTask]] = defaultdict(list)
+    by_domains: defaultdict[tuple[int, ...], list[ProblemAffinityTerm]] = defaultdict(list)
     for task in problem.affinity.tasks:
         if task.apart and not task.required:
             by_domains[task.domains].append(task)
@@ -106,7 +106,7 @@ def _pairs_in(
     model: CpModel,
     problem: Problem,
     x: Variables,
-    tasks: Sequence[AffinityTask],
+    tasks: Sequence[ProblemAffinityTerm],
     nodes: Sequence[int],
 ) -> Iterator[Expression]:
     """Yield the terms of that sum for one domain."""
@@ -152,7 +152,7 @@ def _meetings(problem: Problem, x: Variables, *, apart: bool, required: bool) ->
             yield _Meeting(number, task, nodes[0], tuple(mine), tuple(meant))
 
 
-def _domains(task: AffinityTask, nodes: int) -> Collection[Sequence[int]]:
+def _domains(task: ProblemAffinityTerm, nodes: int) -> Collection[Sequence[int]]:
     """Return the nodes of each domain that a term looks at, and the nodes in none as one more."""
     if not task.domains:
         return [(node,) for node in range(nodes)]
@@ -226,7 +226,7 @@ class _Crowd:
         terms = []
         if mutual:
             size, most = self._sum(crowd), self._most(crowd)
-            terms.append(mutual * pairs_of(self._model, size, most, self._name))
+            terms.append(mutual * ordered_pair_count_var(self._model, size, most, self._name))
         rest = {
             shape: weight
             for shape, often in wishers.items()
@@ -265,9 +265,9 @@ class _Crowd:
         )
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.AFFINITY,
-    rules=(pods_keep_apart, pods_come_together),
+    rules=(pods_keep_apart, affine_pods_come_together),
     tiers={AFFINITY: affinity_weight_lost},
     countable=always,
     plain=always,

@@ -3,19 +3,19 @@
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Variables
-from placer_models.cpsat.family import Family, always, never
+from placer_models.cpsat.family import ModelRuleFamily, always, never
 from placer_models.problem.dimensions import times_amounts_fit
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
 
 
-def room_in_amounts(problem: Problem, shape: int, node: NodeState, most: int) -> int:
+def most_pods_by_amounts(problem: Problem, shape: int, node: NodeState, most: int) -> int:
     """Return how many pods of a shape what is left of a node could serve, up to `most`."""
     return times_amounts_fit(problem.shape_on(shape, node).amounts_on(node), node.amounts, most)
 
 
-def amounts_fit(model: CpModel, problem: Problem, x: Variables) -> None:
+def amounts_fit_their_node(model: CpModel, problem: Problem, x: Variables) -> None:
     """Pods take at most what is left of a node in each dimension, and in its cells together."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         wants = [assignment.shape.amounts_on(node) for assignment in assignments]
@@ -29,10 +29,10 @@ def amounts_fit(model: CpModel, problem: Problem, x: Variables) -> None:
                 model.add(LinearExpr.sum(taken) <= left)
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.AMOUNTS,
-    room=room_in_amounts,
-    rules=(amounts_fit,),
+    room=most_pods_by_amounts,
+    rules=(amounts_fit_their_node,),
     countable=always,
     plain=always,
     sees_links=never,

@@ -8,7 +8,7 @@ from itertools import islice
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, PodUnit, Variables
-from placer_models.cpsat.families import FAMILIES, is_countable
+from placer_models.cpsat.families import FAMILIES, may_be_counted_together
 from placer_models.cpsat.family import AddRule
 from placer_models.cpsat.gangs import placed_points
 from placer_models.cpsat.stoppable import StoppableModel, StoppedError
@@ -152,7 +152,7 @@ def units_of(problem: Problem) -> tuple[PodUnit, ...]:
             # No other pod is equal to a pod with a home.
             home = pod if pod in at_home else None
             alike[owner, problem.pods[pod], gang.level, gang.weight, home].append(pod)
-    together = [is_countable(problem, index) for index in range(len(problem.shapes))]
+    together = [may_be_counted_together(problem, index) for index in range(len(problem.shapes))]
     units = []
     for family, ((owner, shape, level, weight, _), pods) in enumerate(alike.items()):
         for members in [tuple(pods)] if together[shape] else [(pod,) for pod in pods]:

@@ -6,13 +6,21 @@ from dataclasses import dataclass, replace
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import cores_of
+from placer_models.cpsat.cpus import core_take_vars_of
 from placer_models.cpsat.devices import devices_touched
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always, hints, never
-from placer_models.cpsat.numa import goods_of
+from placer_models.cpsat.family import (
+    Hint,
+    KnownPlaces,
+    ModelRuleFamily,
+    Value,
+    always,
+    hints,
+    never,
+)
+from placer_models.cpsat.numa import cell_vars_of
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES
 from placer_models.policy import AlignmentPolicy, QosClass
-from placer_models.problem.fits import pools_of
+from placer_models.problem.fits import container_pool_milli_by_cell
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.pools import NO_POOL, CellPool
 from placer_models.problem.problem import Choice, Problem, Shape
@@ -22,7 +30,7 @@ POOLS = (QosClass.LS, QosClass.BE)
 
 
 @dataclass(frozen=True, slots=True)
-class PoolPart:
+class BoundPoolVariables:
     """The part of its pool to which a pod is bound.
 
     Attributes:
@@ -38,7 +46,9 @@ class PoolPart:
     cpus: tuple[Expression, ...] = ()
 
 
-def pool_part(model: CpModel, problem: Problem, assignment: Assignment) -> PoolPart | None:
+def pool_vars(
+    model: CpModel, problem: Problem, assignment: Assignment
+) -> BoundPoolVariables | None:
     """Create the variables, or return None if the pod is not bound or the node is one cell."""
     node, shape, fit = problem.nodes[assignment.node], assignment.shape, assignment.fit
     name = assignment.name
@@ -46,9 +56,9 @@ def pool_part(model: CpModel, problem: Problem, assignment: Assignment) -> PoolP
     if shape.burst_cpus:
         most = [min(shape.burst_cpus, pool.cpus) for pool in pools]
         aligned = fit.binds(shape) and len(node.cells) > 1
-        return PoolPart(
+        return BoundPoolVariables(
             # Under a binding policy it runs wherever it has anything.
-            used=goods_of(assignment).used if aligned else _literals(model, most, name),
+            used=cell_vars_of(assignment).used if aligned else _literals(model, most, name),
             milli=_amounts(model, most, shape.pool_milli, name),
             cpus=tuple(
                 model.new_int_var(0, cpus, f"burst[{name},{i}]") if cpus else 0
@@ -60,13 +70,13 @@ def pool_part(model: CpModel, problem: Problem, assignment: Assignment) -> PoolP
     have = [min(pool.milli, shape.pool_milli) for pool in pools]
     if fit.containers:
         literals = _literals(model, [pool.cpus for pool in pools], name)
-        return PoolPart(literals, _amounts(model, have, shape.pool_milli, name))
-    used = goods_of(assignment).used
+        return BoundPoolVariables(literals, _amounts(model, have, shape.pool_milli, name))
+    used = cell_vars_of(assignment).used
     if len(node.cells) == 1 or not used:
         return None
     if fit.cell_limit == 1:
-        return PoolPart(used, tuple(shape.pool_milli * literal for literal in used))
-    return PoolPart(used, _amounts(model, have, shape.pool_milli, name))
+        return BoundPoolVariables(used, tuple(shape.pool_milli * literal for literal in used))
+    return BoundPoolVariables(used, _amounts(model, have, shape.pool_milli, name))
 
 
 def _pools(node: NodeState, shape: Shape) -> list[CellPool]:
@@ -107,14 +117,14 @@ def a_burst_pod_has_a_pool_for_its_limit(model: CpModel, problem: Problem, x: Va
 def a_burst_pod_uses_the_cells_of_its_pool(model: CpModel, problem: Problem, x: Variables) -> None:
     """Where something asks which cells a burst pod uses, those of its pool are among them."""
     for assignment, pool in _near_its_pool(x):
-        for used, bound in zip(goods_of(assignment).used, pool.used, strict=True):
+        for used, bound in zip(cell_vars_of(assignment).used, pool.used, strict=True):
             model.add(bound <= used)
 
 
-def _near_its_pool(x: Variables) -> Iterator[tuple[Assignment, PoolPart]]:
+def _near_its_pool(x: Variables) -> Iterator[tuple[Assignment, BoundPoolVariables]]:
     """Yield burst pods that would like what they hold to be near their pool, but need not."""
     for assignment in x.assignments:
-        pool, used = assignment.part(PoolPart), goods_of(assignment).used
+        pool, used = assignment.part(BoundPoolVariables), cell_vars_of(assignment).used
         if pool is not None and pool.cpus and len(used) > 1 and used is not pool.used:
             yield assignment, pool
 
@@ -166,7 +176,7 @@ def _fit_in_their_pool(
         return
     taken = model.new_bool_var(f"taken[{node.name},{qos}]")
     takers = [assignment for assignment, _ in new]
-    takers += [one for one in assignments if cores_of(one) and _shrinks(one, qos)]
+    takers += [one for one in assignments if core_take_vars_of(one) and _shrinks(one, qos)]
     for assignment in takers:
         model.add(assignment.count <= assignment.most * taken)
     in_cell: list[list[Expression]] = [[] for _ in node.cells]
@@ -190,10 +200,10 @@ def _fit_in_their_pool(
 
 def _bound(
     assignments: tuple[Assignment, ...], qos: QosClass
-) -> Iterator[tuple[Assignment, PoolPart]]:
+) -> Iterator[tuple[Assignment, BoundPoolVariables]]:
     """Yield the assignments of pods that are bound to a part of the pool."""
     for assignment in assignments:
-        pool = assignment.part(PoolPart)
+        pool = assignment.part(BoundPoolVariables)
         if pool is not None and assignment.shape.pool is qos:
             yield assignment, pool
 
@@ -210,7 +220,7 @@ def _owned(
         [
             part.cpus(c)
             for assignment in assignments
-            if (cores := cores_of(assignment)) and _shrinks(assignment, qos)
+            if (cores := core_take_vars_of(assignment)) and _shrinks(assignment, qos)
             for part, c in zip(cores, node.cores, strict=True)
             if c.cell == cell
         ]
@@ -240,18 +250,18 @@ def _cells_kept(
 def pool_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield hints for the cells whose pool pods are bound to, and their parts there if fixed."""
     for assignment, choices in known.at:
-        pool = assignment.part(PoolPart)
+        pool = assignment.part(BoundPoolVariables)
         if pool is None:
             continue
         fixed = {cells[0]: milli for c in choices for cells, milli in c.pool if len(cells) == 1}
-        if pool.used is not goods_of(assignment).used:
+        if pool.used is not cell_vars_of(assignment).used:
             bound = {cell for choice in choices for cell in choice.pool_cells}
             yield from hints(pool.used, [int(cell in bound) for cell in range(len(pool.used))])
         if not any(len(cells) > 1 for c in choices for cells, _ in c.pool):
             yield from hints(pool.milli, [fixed.get(cell, 0) for cell in range(len(pool.milli))])
 
 
-def read_pools(
+def read_solved_pools(
     problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
 ) -> Sequence[Choice]:
     """Read what the pods want of their pool."""
@@ -263,7 +273,7 @@ def _wanted(
 ) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Return what a pod wants of its pool, without the cells that it does not need."""
     shape, milli = assignment.shape, assignment.shape.pool_milli
-    pool, goods = assignment.part(PoolPart), goods_of(assignment)
+    pool, goods = assignment.part(BoundPoolVariables), cell_vars_of(assignment)
     if pool is None and not (assignment.fit.binds(shape) and goods.used):
         return ()
     if pool is None and goods.used[0] is assignment.count:
@@ -271,7 +281,7 @@ def _wanted(
     # On a node of one cell, a pod that asks for devices only is bound if one of them is there.
     counted = list(map(value, pool.milli)) if pool else []
     if place.containers:
-        return pools_of(assignment.fit.containers, place.containers)
+        return container_pool_milli_by_cell(assignment.fit.containers, place.containers)
     held: set[int] = set()
     for row in goods.pinned:
         held.update(cell for cell, amount in enumerate(row) if value(amount))
@@ -286,9 +296,7 @@ def _wanted(
     return ((tuple(sorted(cells)), milli),) if cells else ()
 
 
-def held_beside_the_pool_under_best_effort(
-    model: CpModel, problem: Problem, x: Variables
-) -> Expression:
+def burst_cells_outside_pool(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the cells of burst pods under BestEffort that their pool is not in (``alignment``)."""
     return LinearExpr.sum(
         [
@@ -299,7 +307,7 @@ def held_beside_the_pool_under_best_effort(
     )
 
 
-def held_beside_the_pool(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def cells_outside_pool_without_policy(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count those of burst pods without a policy (tier ``locality.numa-nodes``)."""
     return LinearExpr.sum(
         [
@@ -310,8 +318,8 @@ def held_beside_the_pool(model: CpModel, problem: Problem, x: Variables) -> Expr
     )
 
 
-def _beside(assignment: Assignment, pool: PoolPart) -> Expression:
-    return LinearExpr.sum(list(goods_of(assignment).used)) - LinearExpr.sum(list(pool.used))
+def _beside(assignment: Assignment, pool: BoundPoolVariables) -> Expression:
+    return LinearExpr.sum(list(cell_vars_of(assignment).used)) - LinearExpr.sum(list(pool.used))
 
 
 def has_no_burst(problem: Problem, shape: int) -> bool:
@@ -319,9 +327,9 @@ def has_no_burst(problem: Problem, shape: int) -> bool:
     return not problem.shapes[shape].burst_cpus
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.BOUND,
-    decide=pool_part,
+    decide=pool_vars,
     rules=(
         a_burst_pod_has_a_pool_for_its_limit,
         a_burst_pod_uses_the_cells_of_its_pool,
@@ -330,11 +338,11 @@ FAMILY = Family(
         requests_of_bound_pods_fit_their_cells,
     ),
     tiers={
-        ALIGNMENT: held_beside_the_pool_under_best_effort,
-        LOCALITY_NUMA_NODES: held_beside_the_pool,
+        ALIGNMENT: burst_cells_outside_pool,
+        LOCALITY_NUMA_NODES: cells_outside_pool_without_policy,
     },
     hint=pool_hints,
-    read=read_pools,
+    read=read_solved_pools,
     countable=has_no_burst,
     plain=has_no_burst,
     sees_links=never,

@@ -8,7 +8,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from placer_models.device_share import DeviceTotals, ShareAmounts, share_room, share_taken
+from placer_models.device_share import (
+    DeviceCapacity,
+    ShareAmounts,
+    amounts_of_share,
+    whole_device_amounts,
+)
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem, Shape
@@ -59,7 +64,7 @@ class NodeClass:
     residents: tuple[tuple[int, int], ...]
 
 
-def families_of(problem: Problem) -> list[PodFamily]:
+def pod_families(problem: Problem) -> list[PodFamily]:
     """Group the pods of a Problem, in the order of their first pods."""
     alike: defaultdict[tuple[int | None, int, int, int, bool], list[int]] = defaultdict(list)
     at_home = {pod for pod, _ in problem.homes}
@@ -74,7 +79,7 @@ def families_of(problem: Problem) -> list[PodFamily]:
     ]
 
 
-def classes_of(
+def node_classes(
     problem: Problem, families: list[PodFamily], stop: Callable[[], bool]
 ) -> list[NodeClass] | None:
     """Group the nodes of a Problem, or return None if stopped."""
@@ -129,7 +134,7 @@ def _demands(problem: Problem, index: int, node: NodeState) -> Demands | None:
     return {name: amounts for name, amounts in found.items() if amounts[1]}
 
 
-def counting_only(
+def keep_counted_resources(
     classes: Sequence[NodeClass], counted: Collection[tuple[str, int]]
 ) -> list[NodeClass]:
     """Return the classes of nodes with these resources alone.
@@ -158,11 +163,13 @@ def _of_parts(bank: DeviceBank, shape: Shape) -> Demands:
     kinds = {device.totals for device in devices}
     asked: Counter[str] = Counter()
     if whole := shape.whole_of(bank.type):
-        for name, least in _least([(kind, share_room(kind)) for kind in kinds]).items():
+        for name, least in _least([(kind, whole_device_amounts(kind)) for kind in kinds]).items():
             asked[name] += whole * least
     for need in shape.shares:
         if need.type == bank.type:
-            parts = [(k, part) for k in kinds if (part := share_taken(need.share, k)) is not None]
+            parts = [
+                (k, part) for k in kinds if (part := amounts_of_share(need.share, k)) is not None
+            ]
             for name, least in _least(parts).items():
                 asked[name] += need.least_on(bank.board) * least
     return {
@@ -171,7 +178,7 @@ def _of_parts(bank: DeviceBank, shape: Shape) -> Demands:
     }
 
 
-def _least(parts: list[tuple[DeviceTotals, ShareAmounts]]) -> dict[str, int]:
+def _least(parts: list[tuple[DeviceCapacity, ShareAmounts]]) -> dict[str, int]:
     """Return for each quantity the least that is taken of a device, over all kinds of devices."""
     named = [dict(zip(kind.names, part, strict=True)) for kind, part in parts]
     names = dict.fromkeys(name for part in named for name in part)

@@ -10,11 +10,19 @@ from dataclasses import dataclass, replace
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.bound import PoolPart
-from placer_models.cpsat.cpus import cores_of
-from placer_models.cpsat.devices import devices_of
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, fits_of, hints, never
-from placer_models.cpsat.numa import goods_of
+from placer_models.cpsat.bound import BoundPoolVariables
+from placer_models.cpsat.cpus import core_take_vars_of
+from placer_models.cpsat.devices import device_vars_of
+from placer_models.cpsat.family import (
+    Hint,
+    KnownPlaces,
+    ModelRuleFamily,
+    Value,
+    fits_of,
+    hints,
+    never,
+)
+from placer_models.cpsat.numa import cell_vars_of
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import BINDING, AlignmentPolicy
 from placer_models.problem.banks import DeviceBank
@@ -46,13 +54,13 @@ class AssignmentContainerVariables:
     containers: tuple[ContainerVariables, ...]
 
 
-def containers_of(assignment: Assignment) -> tuple[ContainerVariables, ...]:
+def container_vars_of(assignment: Assignment) -> tuple[ContainerVariables, ...]:
     """Return the containers of the pod, or nothing if it is aligned as a whole."""
     parts = assignment.part(AssignmentContainerVariables)
     return parts.containers if parts else ()
 
 
-def container_parts(
+def container_vars(
     model: CpModel, problem: Problem, assignment: Assignment
 ) -> AssignmentContainerVariables | None:
     """Create the variables of the containers, or return None if the pod is aligned as a whole."""
@@ -113,7 +121,7 @@ def _supply(node: NodeState, shape: Shape) -> Iterator[list[int]]:
 def a_container_has_what_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
     """What a container has from the cells sums to its request, good by good."""
     for assignment in x.assignments:
-        for container in containers_of(assignment):
+        for container in container_vars_of(assignment):
             for need, row in zip(container.fit.need, container.taken, strict=True):
                 if need:
                     model.add(LinearExpr.sum(list(row)) == need * assignment.count)
@@ -126,7 +134,7 @@ def containers_share_what_the_pod_holds(model: CpModel, problem: Problem, x: Var
     after it use that part again.
     """
     for assignment in x.assignments:
-        containers = containers_of(assignment)
+        containers = container_vars_of(assignment)
         if not containers:
             continue
         together = [[c for c in containers if c.fit.lasts]]
@@ -146,8 +154,8 @@ def a_container_uses_the_cells_it_takes_from(
 ) -> None:
     """A container takes only from cells that it uses; a binding policy binds the pod to them."""
     for assignment in x.assignments:
-        node, pool = problem.nodes[assignment.node], assignment.part(PoolPart)
-        for container in containers_of(assignment):
+        node, pool = problem.nodes[assignment.node], assignment.part(BoundPoolVariables)
+        for container in container_vars_of(assignment):
             for literal in container.used:
                 model.add(literal <= assignment.count)
             if pool is not None and container.fit.alignment in BINDING:
@@ -165,18 +173,16 @@ def a_container_uses_the_cells_it_takes_from(
 def a_container_keeps_to_its_cells(model: CpModel, problem: Problem, x: Variables) -> None:
     """SingleNUMANode and Restricted hold for each container alone."""
     for assignment in x.assignments:
-        for container in containers_of(assignment):
+        for container in container_vars_of(assignment):
             if container.fit.cell_limit is not None:
                 used = LinearExpr.sum(list(container.used))
                 model.add(used <= container.fit.cell_limit * assignment.count)
 
 
-def best_effort_containers_need_their_fewest_cells(
-    model: CpModel, problem: Problem, x: Variables
-) -> None:
+def containers_use_enough_cells(model: CpModel, problem: Problem, x: Variables) -> None:
     """No container uses fewer cells than it needs on the empty node; this only helps the bound."""
     for assignment in x.assignments:
-        for container in containers_of(assignment):
+        for container in container_vars_of(assignment):
             if container.fit.alignment is AlignmentPolicy.BEST_EFFORT:
                 used = LinearExpr.sum(list(container.used))
                 model.add(used >= container.fit.fewest_cells * assignment.count)
@@ -185,29 +191,29 @@ def best_effort_containers_need_their_fewest_cells(
 def _held(node: NodeState, assignment: Assignment) -> Iterator[list[Expression]]:
     """Yield for each good what an assignment's pod holds from each cell, and last from none."""
     cpus: list[Expression] = [0] * (len(node.cells) + 1)
-    cores = cores_of(assignment)
+    cores = core_take_vars_of(assignment)
     for part, c in zip(cores, node.cores if cores else (), strict=True):
         cpus[c.cell] += part.cpus(c)
-    pool, goods = assignment.part(PoolPart), goods_of(assignment)
+    pool, goods = assignment.part(BoundPoolVariables), cell_vars_of(assignment)
     yield [*pool.milli, 0] if pool else cpus
     for row in goods.pinned:
         yield [*(row or (0,) * len(node.cells)), 0]
     for kind, _ in assignment.shape.devices:
         devices: list[Expression] = [0] * (len(node.cells) + 1)
-        for bank, taken in zip(node.banks, devices_of(assignment).whole, strict=True):
+        for bank, taken in zip(node.banks, device_vars_of(assignment).whole, strict=True):
             if bank.type == kind:
                 for cell, count in zip(bank.cells, taken, strict=True):
                     devices[-1 if cell is None else cell] += count
         yield devices
 
 
-def cells_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def container_cells_beyond_fewest(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the cells of BestEffort containers beyond their fewest (tier ``alignment``)."""
     return LinearExpr.sum(
         [
             LinearExpr.sum(list(container.used)) - container.fit.fewest_cells * assignment.count
             for assignment in x.assignments
-            for container in containers_of(assignment)
+            for container in container_vars_of(assignment)
             if container.fit.alignment is AlignmentPolicy.BEST_EFFORT
         ]
     )
@@ -216,7 +222,7 @@ def cells_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
 def container_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield hints for what containers have, and from which cells."""
     for assignment, choices in known.at:
-        for position, container in enumerate(containers_of(assignment)):
+        for position, container in enumerate(container_vars_of(assignment)):
             parts = [choice.containers[position] for choice in choices]
             for good, row in enumerate(container.taken):
                 amounts = [sum(part[good][place] for part in parts) for place in range(len(row))]
@@ -226,18 +232,18 @@ def container_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Itera
             yield from hints(container.used, used)
 
 
-def read_containers(
+def read_solved_containers(
     problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
 ) -> Sequence[Choice]:
     """Read what each container has."""
     parts = tuple(
         tuple(tuple(map(value, row)) for row in container.taken)
-        for container in containers_of(assignment)
+        for container in container_vars_of(assignment)
     )
     return [replace(place, containers=parts) for place in places] if parts else places
 
 
-def has_no_containers(problem: Problem, shape: int) -> bool:
+def shape_aligns_no_containers(problem: Problem, shape: int) -> bool:
     """Return whether pods of a shape are aligned as a whole, or not at all."""
     return not any(fit.containers for fit in fits_of(problem, shape))
 
@@ -247,21 +253,21 @@ def aligns_no_containers(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
     return not fit.containers
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.CONTAINERS,
-    decide=container_parts,
+    decide=container_vars,
     rules=(
         a_container_has_what_it_asks_for,
         containers_share_what_the_pod_holds,
         a_container_uses_the_cells_it_takes_from,
         a_container_keeps_to_its_cells,
     ),
-    cuts=(best_effort_containers_need_their_fewest_cells,),
-    tiers={ALIGNMENT: cells_beyond},
+    cuts=(containers_use_enough_cells,),
+    tiers={ALIGNMENT: container_cells_beyond_fewest},
     hint=container_hints,
-    read=read_containers,
-    countable=has_no_containers,
-    plain=has_no_containers,
+    read=read_solved_containers,
+    countable=shape_aligns_no_containers,
+    plain=shape_aligns_no_containers,
     sees_links=never,
     exchangeable=aligns_no_containers,
 )

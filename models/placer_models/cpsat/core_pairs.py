@@ -13,9 +13,13 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import BrokenCores, cores_of
-from placer_models.cpsat.exclusivity import ExclusivityVars, counts_pairs, met_pods
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, hints, never
+from placer_models.cpsat.cpus import CoresTakenByThread, core_take_vars_of
+from placer_models.cpsat.exclusivity import (
+    ExclusivityVars,
+    neighbours_of_exclusive_pods,
+    pods_may_share_cores,
+)
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelRuleFamily, always, hints, never
 from placer_models.goals import SHARED_CORES
 from placer_models.policy import BindPolicy
 from placer_models.problem.problem import CoreTake, Problem
@@ -43,7 +47,7 @@ Single = tuple[Assignment, CoresTakenByHalf, Expression]
 
 
 @dataclass(frozen=True, slots=True)
-class PairedCores:
+class CoresTakenByTwo:
     """For each node and core class, the cores of which two pods have one thread each.
 
     Both pods would rather not share. 0 where that is not counted by class.
@@ -52,18 +56,18 @@ class PairedCores:
     of_node: tuple[tuple[Expression, ...], ...]
 
 
-def pair_singles(
+def half_core_vars(
     model: CpModel, problem: Problem, assignment: Assignment
 ) -> CoresTakenByHalf | None:
     """Create the counts of an assignment, or return None if its pod never counts as PCPULevel."""
     shape, guest = assignment.shape, assignment.part(ExclusivityVars)
     if guest is None or not assignment.fit.keeps_cores:
         return None
-    classes = zip(problem.nodes[assignment.node].cores, cores_of(assignment), strict=True)
+    classes = zip(problem.nodes[assignment.node].cores, core_take_vars_of(assignment), strict=True)
     return CoresTakenByHalf(
         tuple(
             model.new_int_var(0, min(c.cores, shape.owned_cpus), f"single[{assignment.name},{i}]")
-            if counts_pairs(problem, c) and not isinstance(part.threads, int)
+            if pods_may_share_cores(problem, c) and not isinstance(part.threads, int)
             else 0
             for i, (c, part) in enumerate(classes)
         ),
@@ -71,7 +75,7 @@ def pair_singles(
     )
 
 
-def paired_cores(model: CpModel, problem: Problem, x: Variables) -> PairedCores:
+def shared_core_vars(model: CpModel, problem: Problem, x: Variables) -> CoresTakenByTwo:
     """Create, for each core class, a count of cores that two pods share against their wish."""
     found = []
     for node, here in zip(problem.nodes, x.on_node, strict=True):
@@ -79,19 +83,19 @@ def paired_cores(model: CpModel, problem: Problem, x: Variables) -> PairedCores:
         found.append(
             tuple(
                 model.new_int_var(0, c.cores, f"paired[{node.name},{i}]")
-                if minding > 1 and counts_pairs(problem, c)
+                if minding > 1 and pods_may_share_cores(problem, c)
                 else 0
                 for i, c in enumerate(node.cores)
             )
         )
-    return PairedCores(tuple(found))
+    return CoresTakenByTwo(tuple(found))
 
 
 def singles_of_pairs_are_counted(model: CpModel, problem: Problem, x: Variables) -> None:
     """A pod that counts as PCPULevel counts the cores of which it has one thread."""
     for node, at in _classes(problem):
         for assignment, guest, single in _singles(x, node, at):
-            counted, part = guest.of_class[at], cores_of(assignment)[at]
+            counted, part = guest.of_class[at], core_take_vars_of(assignment)[at]
             most = min(problem.nodes[node].cores[at].cores, assignment.shape.owned_cpus)
             slack: Expression = 0
             if guest.fell_back is not None:
@@ -108,8 +112,8 @@ def pairs_have_room_for_singles(model: CpModel, problem: Problem, x: Variables) 
         singles = _singles(x, node, at)
         if not singles:
             continue
-        broken = x.part(BrokenCores).of_node[node][at]
-        shared = x.part(PairedCores).of_node[node][at]
+        broken = x.part(CoresTakenByThread).of_node[node][at]
+        shared = x.part(CoresTakenByTwo).of_node[node][at]
         double = LinearExpr.sum([_double(assignment, at) for assignment, _, _ in singles])
         counted = LinearExpr.sum([guest.of_class[at] for _, guest, _ in singles])
         model.add(double + counted - shared <= broken)
@@ -118,7 +122,7 @@ def pairs_have_room_for_singles(model: CpModel, problem: Problem, x: Variables) 
             if guest.fell_back is not None:
                 model.add(single + double + shared <= broken + most * guest.fell_back)
         for assignment in x.on_node[node]:
-            cores = cores_of(assignment)
+            cores = core_take_vars_of(assignment)
             if cores and _spreads(assignment) and not assignment.part(CoresTakenByHalf):
                 model.add(cores[at].touched + double + shared <= broken)
 
@@ -126,7 +130,7 @@ def pairs_have_room_for_singles(model: CpModel, problem: Problem, x: Variables) 
 def only_wishes_share_pairs(model: CpModel, problem: Problem, x: Variables) -> None:
     """Each shared core has threads of two different pods, neither of which requires to be apart."""
     for node, at in _classes(problem):
-        shared = x.part(PairedCores).of_node[node][at]
+        shared = x.part(CoresTakenByTwo).of_node[node][at]
         if isinstance(shared, int):
             continue
         wishes = [
@@ -144,7 +148,7 @@ def _classes(problem: Problem) -> Iterator[tuple[int, int]]:
     """Yield the indices of node and core class wherever cores that pods share are counted."""
     for index, node in enumerate(problem.nodes):
         for at, c in enumerate(node.cores):
-            if counts_pairs(problem, c):
+            if pods_may_share_cores(problem, c):
                 yield index, at
 
 
@@ -154,7 +158,7 @@ def _singles(x: Variables, node: int, at: int) -> list[Single]:
         guest = assignment.part(CoresTakenByHalf)
         if guest is None or isinstance(guest.of_class[at], int):
             continue
-        part = cores_of(assignment)[at]
+        part = core_take_vars_of(assignment)[at]
         single = 2 * part.touched - part.threads if _spreads(assignment) else part.threads
         found.append((assignment, guest, single))
     return found
@@ -162,7 +166,7 @@ def _singles(x: Variables, node: int, at: int) -> list[Single]:
 
 def _double(assignment: Assignment, at: int) -> Expression:
     """Return how many cores the pod has both threads of, beside those that it takes whole."""
-    part = cores_of(assignment)[at]
+    part = core_take_vars_of(assignment)[at]
     return part.threads - part.touched if _spreads(assignment) else 0
 
 
@@ -170,26 +174,26 @@ def _spreads(assignment: Assignment) -> bool:
     return assignment.fit.bind is BindPolicy.SPREAD_BY_PCPUS
 
 
-def shared_pairs(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def shared_two_thread_cores(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the cores that two pods share (tier ``shared-cores``)."""
-    return LinearExpr.sum([shared for node in x.part(PairedCores).of_node for shared in node])
+    return LinearExpr.sum([shared for node in x.part(CoresTakenByTwo).of_node for shared in node])
 
 
 def pair_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield hints for how many two-thread cores the pods that count have one thread of."""
-    for met in met_pods(problem, known):
+    for met in neighbours_of_exclusive_pods(problem, known):
         singles = met.assignment.part(CoresTakenByHalf)
         for i, counted in enumerate(singles.of_class if singles else ()):
             take = met.choice.cores[i] if met.choice else CoreTake()
             yield from hints([counted], [2 * take.touched - take.threads])
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.CORE_PAIRS,
-    decide=pair_singles,
-    decide_all=paired_cores,
+    decide=half_core_vars,
+    decide_all=shared_core_vars,
     rules=(singles_of_pairs_are_counted, pairs_have_room_for_singles, only_wishes_share_pairs),
-    tiers={SHARED_CORES: shared_pairs},
+    tiers={SHARED_CORES: shared_two_thread_cores},
     hint=pair_hints,
     countable=always,
     plain=always,

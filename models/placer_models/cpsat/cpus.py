@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always, hints, never
+from placer_models.cpsat.family import (
+    Hint,
+    KnownPlaces,
+    ModelRuleFamily,
+    Value,
+    always,
+    hints,
+    never,
+)
 from placer_models.goals import BIND, USABLE, WHOLE_CORE_POINTS
 from placer_models.policy import BindPolicy
 from placer_models.problem.node_state import CoreClass, NodeState
@@ -15,7 +23,7 @@ from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
-class CoreCounts:
+class CoreTakeVariables:
     """What the pods of an assignment take of one core class.
 
     Attributes:
@@ -38,23 +46,23 @@ class CoreCounts:
 class OwnedCores:
     """What the pods of an assignment own: one entry per core class of the node."""
 
-    classes: tuple[CoreCounts, ...]
+    classes: tuple[CoreTakeVariables, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class BrokenCores:
+class CoresTakenByThread:
     """For each node, how many cores of each class are taken thread by thread."""
 
     of_node: tuple[tuple[Expression, ...], ...]
 
 
-def cores_of(assignment: Assignment) -> tuple[CoreCounts, ...]:
+def core_take_vars_of(assignment: Assignment) -> tuple[CoreTakeVariables, ...]:
     """Return what the pods own of each core class, or nothing if they own no CPU."""
     owned = assignment.part(OwnedCores)
     return owned.classes if owned else ()
 
 
-def room_in_pools(problem: Problem, shape_index: int, node: NodeState, most: int) -> int:
+def most_pods_by_cpus(problem: Problem, shape_index: int, node: NodeState, most: int) -> int:
     """Return how many pods a node's cores and pools could host, up to `most`."""
     shape, fit = problem.shape_on(shape_index, node), problem.fits[shape_index][node.kind]
     assert fit is not None
@@ -77,7 +85,7 @@ def _takeable(fit: Fit, c: CoreClass, pods: int) -> int:
     return min(pods, c.free)
 
 
-def owned_cores(model: CpModel, problem: Problem, assignment: Assignment) -> OwnedCores | None:
+def core_vars(model: CpModel, problem: Problem, assignment: Assignment) -> OwnedCores | None:
     """Create the counts of an assignment, or return None if its pods own no CPU."""
     if not assignment.shape.owned_cpus:
         return None
@@ -89,7 +97,7 @@ def owned_cores(model: CpModel, problem: Problem, assignment: Assignment) -> Own
     )
 
 
-def _counts(model: CpModel, c: CoreClass, assignment: Assignment, name: str) -> CoreCounts:
+def _counts(model: CpModel, c: CoreClass, assignment: Assignment, name: str) -> CoreTakeVariables:
     fit, most, want = assignment.fit, assignment.most, assignment.shape.owned_cpus
     full = fit.bind is BindPolicy.FULL_PCPUS
     whole: Expression = 0
@@ -106,19 +114,19 @@ def _counts(model: CpModel, c: CoreClass, assignment: Assignment, name: str) -> 
             if fit.bind_required
             else model.new_int_var(0, min(c.cores, want), f"touched{name}")
         )
-    return CoreCounts(whole, threads, touched)
+    return CoreTakeVariables(whole, threads, touched)
 
 
-def broken_cores(model: CpModel, problem: Problem, x: Variables) -> BrokenCores:
+def broken_core_vars(model: CpModel, problem: Problem, x: Variables) -> CoresTakenByThread:
     """Create a count for each core class of each node where a pod could own CPUs."""
-    return BrokenCores(
+    return CoresTakenByThread(
         tuple(
             tuple(
                 model.new_int_var(0, c.cores, f"broken[{node.name},{i}]") if taken else 0
                 for i, c in enumerate(node.cores)
             )
             for node, taken in (
-                (node, any(map(cores_of, here)))
+                (node, any(map(core_take_vars_of, here)))
                 for node, here in zip(problem.nodes, x.on_node, strict=True)
             )
         )
@@ -128,7 +136,7 @@ def broken_cores(model: CpModel, problem: Problem, x: Variables) -> BrokenCores:
 def a_pod_owns_the_cpus_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
     """Whole cores and single threads add up to the request of the assignment's pods."""
     for assignment in x.assignments:
-        cores = cores_of(assignment)
+        cores = core_take_vars_of(assignment)
         if not cores:
             continue
         classes = problem.nodes[assignment.node].cores
@@ -142,30 +150,32 @@ def counted_pods_share_whole_cores(model: CpModel, problem: Problem, x: Variable
     So the assignment's whole cores can be dealt out to its pods, one by one.
     """
     for assignment in x.assignments:
-        if assignment.most > 1 and cores_of(assignment):
+        if assignment.most > 1 and core_take_vars_of(assignment):
             widths = {c.threads for c in problem.nodes[assignment.node].cores}
-            whole = LinearExpr.sum([part.whole for part in cores_of(assignment)])
+            whole = LinearExpr.sum([part.whole for part in core_take_vars_of(assignment)])
             model.add(whole <= (assignment.shape.owned_cpus // max(widths)) * assignment.count)
 
 
-def cores_fit(model: CpModel, problem: Problem, x: Variables) -> None:
+def whole_and_broken_cores_fit(model: CpModel, problem: Problem, x: Variables) -> None:
     """Cores taken whole and cores taken thread by thread are different cores."""
     for node, assignments, broken in zip(
-        problem.nodes, x.on_node, x.part(BrokenCores).of_node, strict=True
+        problem.nodes, x.on_node, x.part(CoresTakenByThread).of_node, strict=True
     ):
         for index, c in enumerate(node.cores):
-            whole = [cores[index].whole for cores in map(cores_of, assignments) if cores]
+            whole = [cores[index].whole for cores in map(core_take_vars_of, assignments) if cores]
             if whole:
                 model.add(LinearExpr.sum(whole) + broken[index] <= c.cores)
 
 
-def threads_fit(model: CpModel, problem: Problem, x: Variables) -> None:
+def single_threads_fit_their_cores(model: CpModel, problem: Problem, x: Variables) -> None:
     """Single threads fit into the cores taken thread by thread."""
     for node, assignments, broken in zip(
-        problem.nodes, x.on_node, x.part(BrokenCores).of_node, strict=True
+        problem.nodes, x.on_node, x.part(CoresTakenByThread).of_node, strict=True
     ):
         for index, c in enumerate(node.cores):
-            threads = [cores[index].threads for cores in map(cores_of, assignments) if cores]
+            threads = [
+                cores[index].threads for cores in map(core_take_vars_of, assignments) if cores
+            ]
             if threads:
                 model.add(LinearExpr.sum(threads) <= c.free * broken[index])
 
@@ -176,11 +186,11 @@ def spread_threads_touch_different_cores(model: CpModel, problem: Problem, x: Va
     This is exact for cores of equal width: dealing all threads out in turn over the broken
     cores puts each pod on as many cores as it has threads, or on all of them.
     """
-    for assignments, broken in zip(x.on_node, x.part(BrokenCores).of_node, strict=True):
+    for assignments, broken in zip(x.on_node, x.part(CoresTakenByThread).of_node, strict=True):
         for assignment in assignments:
             if assignment.fit.bind is not BindPolicy.SPREAD_BY_PCPUS:
                 continue
-            for index, part in enumerate(cores_of(assignment)):
+            for index, part in enumerate(core_take_vars_of(assignment)):
                 model.add(part.touched <= broken[index])
                 if part.touched is not part.threads:
                     model.add(part.touched <= part.threads)
@@ -237,11 +247,11 @@ def _some(model: CpModel, count: IntVar, most: int, name: str) -> IntVar:
     return literal
 
 
-def cpus_against_bind_policy(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def cpus_against_preferred_bind(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count CPUs on cores taken against a preferred bind policy."""
     terms: list[Expression] = []
     for assignment in x.assignments:
-        cores, fit = cores_of(assignment), assignment.fit
+        cores, fit = core_take_vars_of(assignment), assignment.fit
         if not cores or (fit.bind_required and not fit.spread_wished):
             continue
         if fit.spread_wished:
@@ -268,14 +278,16 @@ def cpus_against_bind_policy(model: CpModel, problem: Problem, x: Variables) -> 
     return LinearExpr.sum(terms)
 
 
-def usable_cores(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def whole_core_points_left(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the whole cores that are left for later pods (tier ``usable``)."""
     terms: list[Expression] = []
-    broken_on = x.part(BrokenCores).of_node
+    broken_on = x.part(CoresTakenByThread).of_node
     for node, assignments, broken in zip(problem.nodes, x.on_node, broken_on, strict=True):
         for index, c in enumerate(node.cores):
             if c.whole:
-                whole = [cores[index].whole for cores in map(cores_of, assignments) if cores]
+                whole = [
+                    cores[index].whole for cores in map(core_take_vars_of, assignments) if cores
+                ]
                 left = c.cores - LinearExpr.sum(whole) - broken[index]
                 terms.append(WHOLE_CORE_POINTS * left)
     return LinearExpr.sum(terms)
@@ -284,7 +296,7 @@ def usable_cores(model: CpModel, problem: Problem, x: Variables) -> Expression:
 def core_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield hints for the cores that are taken of each class."""
     for assignment, choices in known.at:
-        for i, part in enumerate(cores_of(assignment)):
+        for i, part in enumerate(core_take_vars_of(assignment)):
             takes = [choice.cores[i] for choice in choices]
             yield from hints([part.whole], [sum(take.whole for take in takes)])
             yield from hints([part.threads], [sum(take.threads for take in takes)])
@@ -292,11 +304,11 @@ def core_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[H
                 yield from hints([part.touched], [sum(take.touched for take in takes)])
 
 
-def read_cores(
+def read_solved_cores(
     problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
 ) -> Sequence[Choice]:
     """Deal the cores of an assignment out to its pods, whole ones first."""
-    parts = cores_of(assignment)
+    parts = core_take_vars_of(assignment)
     classes = problem.nodes[assignment.node].cores
     whole = [value(part.whole) for part in parts]
     threads = [value(part.threads) for part in parts]
@@ -323,7 +335,7 @@ def read_cores(
     return dealt or places
 
 
-def splits_freely(problem: Problem, shape_index: int) -> bool:
+def may_split_cpus_freely(problem: Problem, shape_index: int) -> bool:
     """Return whether pods of a shape own no CPU, or take cores of one size under FullPCPUs."""
     if not problem.shapes[shape_index].owned_cpus:
         return True
@@ -339,24 +351,24 @@ def owns_no_cpu(problem: Problem, shape_index: int) -> bool:
     return not problem.shapes[shape_index].owned_cpus
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.CPUS,
-    room=room_in_pools,
-    decide=owned_cores,
-    decide_all=broken_cores,
+    room=most_pods_by_cpus,
+    decide=core_vars,
+    decide_all=broken_core_vars,
     rules=(
         a_pod_owns_the_cpus_it_asks_for,
         counted_pods_share_whole_cores,
-        cores_fit,
-        threads_fit,
+        whole_and_broken_cores_fit,
+        single_threads_fit_their_cores,
         spread_threads_touch_different_cores,
         a_used_shared_pool_has_a_cpu,
         a_used_best_effort_pool_has_a_cpu,
     ),
-    tiers={BIND: cpus_against_bind_policy, USABLE: usable_cores},
+    tiers={BIND: cpus_against_preferred_bind, USABLE: whole_core_points_left},
     hint=core_hints,
-    read=read_cores,
-    countable=splits_freely,
+    read=read_solved_cores,
+    countable=may_split_cpus_freely,
     plain=owns_no_cpu,
     sees_links=never,
     exchangeable=always,

@@ -8,21 +8,21 @@ from math import gcd
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.devices import devices_of
-from placer_models.cpsat.family import Family, always, never
+from placer_models.cpsat.devices import device_vars_of
+from placer_models.cpsat.family import ModelRuleFamily, always, never
 from placer_models.cpsat.shares import (
     DeviceShareCount,
     Opened,
     OpenedDevices,
     opened_in,
-    shares_of,
+    share_vars_of,
 )
 from placer_models.device_share import (
     MILLION,
     ShareAmounts,
     share_left,
-    share_room,
     used_millionths,
+    whole_device_amounts,
 )
 from placer_models.goals import DEVICE_CHOICE
 from placer_models.policy import DeviceChoice
@@ -35,7 +35,7 @@ Position = tuple[int, int, int]
 """The indices of a bank, of an equivalence class in it, and of a device in that."""
 
 
-def device_choice(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def shares_off_their_choice(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum how far the device of each share is off the one its pod would choose, coming last."""
     terms: list[IntVar] = []
     for node, assignments, opened in zip(
@@ -43,7 +43,7 @@ def device_choice(model: CpModel, problem: Problem, x: Variables) -> Expression:
     ):
         devices = _Devices(model, node, assignments, opened)
         for assignment in assignments:
-            for taken in shares_of(assignment):
+            for taken in share_vars_of(assignment):
                 if assignment.shape.shares[taken.take.need].choice is not None:
                     off = model.new_int_var(
                         0, MILLION, f"off[{assignment.unit},{node.name},{taken.take}]"
@@ -77,7 +77,7 @@ class _Devices:
     def __post_init__(self) -> None:
         self.takes = defaultdict(list)
         for assignment in self.assignments:
-            for taken in shares_of(assignment):
+            for taken in share_vars_of(assignment):
                 self.takes[taken.take[:3]].append((assignment, taken))
 
     def compare(self, assignment: Assignment, taken: DeviceShareCount, off: IntVar) -> None:
@@ -86,9 +86,9 @@ class _Devices:
         least = need.choice is DeviceChoice.LEAST_USED
         here = taken.take[:3]
         totals = self.node.banks[here[0]].shareable[here[1]][here[2]].totals
-        own = used_millionths(taken.amounts, share_room(totals), taken.amounts)
+        own = used_millionths(taken.amounts, whole_device_amounts(totals), taken.amounts)
         used_here = self._used(here, taken.amounts) - own
-        mine = [other for other in shares_of(assignment) if other is not taken]
+        mine = [other for other in share_vars_of(assignment) if other is not taken]
         for other, device in self._of_bank(here[0]):
             amounts = device.takes(need.share, need.function)
             if other == here or amounts is None:
@@ -128,7 +128,7 @@ class _Devices:
         if key not in self.used:
             bank, class_index, at = position
             device = self.node.banks[bank].shareable[class_index][at]
-            has = share_room(device.totals)
+            has = whole_device_amounts(device.totals)
             new = [
                 used_millionths(taken.amounts, has, asked) * taken.count
                 for _, taken in self.takes[position]
@@ -171,7 +171,7 @@ class _Devices:
                 if assignment.shape.whole_of(kind.type)
             ]
             gone = [
-                *(devices_of(assignment).whole[bank][class_index] for assignment in takers),
+                *(device_vars_of(assignment).whole[bank][class_index] for assignment in takers),
                 *opened_in(self.opened, bank, class_index),
             ]
             self.model.add(LinearExpr.sum(gone) >= kind.free[class_index]).only_enforce_if(~spare)
@@ -179,15 +179,15 @@ class _Devices:
         return self.spare[bank, class_index]
 
 
-def has_no_choice(problem: Problem, shape: int) -> bool:
+def has_no_device_choice(problem: Problem, shape: int) -> bool:
     """Return whether pods of a shape have no preference for the devices that give them shares."""
     return not any(need.choice for need in problem.shapes[shape].shares)
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.DEVICE_CHOICE,
-    tiers={DEVICE_CHOICE: device_choice},
-    countable=has_no_choice,
+    tiers={DEVICE_CHOICE: shares_off_their_choice},
+    countable=has_no_device_choice,
     plain=always,
     sees_links=never,
     exchangeable=always,

@@ -4,10 +4,10 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import devices_touched
-from placer_models.cpsat.family import Family, always, never
+from placer_models.cpsat.family import ModelRuleFamily, always, never
 from placer_models.cpsat.joint import JointDeviceGroups
-from placer_models.cpsat.shares import shares_of
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.cpsat.shares import share_vars_of
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.problem.banks import ShareNeed
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
@@ -19,8 +19,10 @@ def a_pod_has_the_devices_of_its_strategies(model: CpModel, problem: Problem, x:
         for index, need in enumerate(assignment.shape.shares):
             if need.strategy is None:
                 continue
-            met = LinearExpr.sum([t.count for t in shares_of(assignment) if t.take.need == index])
-            if need.strategy is DeviceStrategy.APPLY_FOR_ALL:
+            met = LinearExpr.sum(
+                [t.count for t in share_vars_of(assignment) if t.take.need == index]
+            )
+            if need.strategy is DeviceRequestFanOut.APPLY_FOR_ALL:
                 bank = problem.nodes[assignment.node].bank(need.type)
                 assert bank is not None, "an assignment where there is no such device"
                 model.add(met == need.least_on(bank.board) * assignment.count)
@@ -50,7 +52,7 @@ def has_no_strategy(problem: Problem, shape: int) -> bool:
     return not any(need.strategy for need in problem.shapes[shape].shares)
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.DEVICE_STRATEGY,
     rules=(a_pod_has_the_devices_of_its_strategies,),
     countable=has_no_strategy,

@@ -7,11 +7,21 @@ from dataclasses import dataclass, replace
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
-from placer_models.cpsat.shares import OpenedDevices, opened_in, reach_of, shares_of
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelRuleFamily, Value, hints
+from placer_models.cpsat.shares import (
+    OpenedDevices,
+    fitting_device_counts,
+    opened_in,
+    share_vars_of,
+)
 from placer_models.device import GPU
-from placer_models.links.allowed import offered_count, offered_sets, place_keys, tells_apart
-from placer_models.links.board import Board, DeviceSelection
+from placer_models.links.allowed import (
+    count_offered_device_sets,
+    offered_sets,
+    partitions_matter_for,
+    scope_places_of_classes,
+)
+from placer_models.links.board import DeviceSet, LinkedDeviceClasses
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Fit, Problem, Shape
@@ -31,11 +41,11 @@ class DeviceVariables:
     """
 
     whole: tuple[tuple[Expression, ...], ...]
-    picks: tuple[tuple[DeviceSelection, IntVar], ...]
-    gpu_set: DeviceSelection | None
+    picks: tuple[tuple[DeviceSet, IntVar], ...]
+    gpu_set: DeviceSet | None
 
 
-def devices_of(assignment: Assignment) -> DeviceVariables:
+def device_vars_of(assignment: Assignment) -> DeviceVariables:
     """Return the whole devices that the pods have."""
     devices = assignment.part(DeviceVariables)
     assert devices is not None, "every assignment has them"
@@ -44,14 +54,14 @@ def devices_of(assignment: Assignment) -> DeviceVariables:
 
 def devices_touched(assignment: Assignment, bank: int, class_index: int) -> Expression:
     """Return how many devices of an equivalence class the pods have, whole or in part."""
-    whole = devices_of(assignment).whole[bank][class_index]
+    whole = device_vars_of(assignment).whole[bank][class_index]
     parts = [
-        share.count for share in shares_of(assignment) if share.take[:2] == (bank, class_index)
+        share.count for share in share_vars_of(assignment) if share.take[:2] == (bank, class_index)
     ]
     return whole + LinearExpr.sum(parts) if parts else whole
 
 
-def room_in_banks(problem: Problem, shape_index: int, node: NodeState, most: int) -> int:
+def most_pods_by_devices(problem: Problem, shape_index: int, node: NodeState, most: int) -> int:
     """Return how many pods of a shape the free devices of a node could serve, up to `most`."""
     shape = problem.shape_on(shape_index, node)
     for device_type, count in shape.devices:
@@ -67,7 +77,7 @@ def device_vars(model: CpModel, problem: Problem, assignment: Assignment) -> Dev
     picks = tuple(
         (selection, model.new_bool_var(f"pick[{assignment.name},{selection.counts}]"))
         for selection in sets
-        if sets_differ(node, shape, sets)
+        if has_differing_gpu_sets(node, shape, sets)
     )
     return DeviceVariables(
         whole=tuple(_whole(model, bank, assignment, picks) for bank in node.banks),
@@ -80,7 +90,7 @@ def _whole(
     model: CpModel,
     bank: DeviceBank,
     assignment: Assignment,
-    picks: tuple[tuple[DeviceSelection, IntVar], ...],
+    picks: tuple[tuple[DeviceSet, IntVar], ...],
 ) -> tuple[Expression, ...]:
     """Return the whole devices of each equivalence class of a bank."""
     shape = assignment.shape
@@ -104,25 +114,27 @@ def _whole(
     )
 
 
-def gpu_sets(node: NodeState, shape: Shape) -> tuple[DeviceSelection, ...]:
+def gpu_sets(node: NodeState, shape: Shape) -> tuple[DeviceSet, ...]:
     """Return the GPU sets that a pod of the shape can have, best first.
 
     The answer is empty if the pod wants fewer than two GPUs and any one will do.
     """
     bank = node.bank(GPU)
     size = shape.count_of(GPU)
-    if bank is None or (size < 2 and not tells_apart(bank.board, size)):
+    if bank is None or (size < 2 and not partitions_matter_for(bank.board, size)):
         return ()
-    return offered_sets(bank.board, size, reach_of(bank, shape), shape.scope_of(GPU))
+    return offered_sets(bank.board, size, fitting_device_counts(bank, shape), shape.scope_of(GPU))
 
 
-def sets_differ(node: NodeState, shape: Shape, sets: Sequence[DeviceSelection]) -> bool:
+def has_differing_gpu_sets(node: NodeState, shape: Shape, sets: Sequence[DeviceSet]) -> bool:
     """Return whether it matters which of the sets a pod has, or that it has one of them."""
     bank = node.bank(GPU)
     if bank is None:
         return False
     size = shape.count_of(GPU)
-    limited = tells_apart(bank.board, size) or any(kind == GPU for kind, _ in shape.scopes)
+    limited = partitions_matter_for(bank.board, size) or any(
+        kind == GPU for kind, _ in shape.scopes
+    )
     return limited or len({(s.pair_minimum, s.pair_sum) for s in sets}) > 1
 
 
@@ -132,8 +144,8 @@ def _lacks_gpu_sets(node: NodeState, shape: Shape) -> bool:
     if bank is None or not (bank.board.honored or shape.scopes):
         return False
     size = shape.count_of(GPU)
-    reach = reach_of(bank, shape)
-    return size > 0 and not offered_count(bank.board, size, reach, shape.scope_of(GPU))
+    reach = fitting_device_counts(bank, shape)
+    return size > 0 and not count_offered_device_sets(bank.board, size, reach, shape.scope_of(GPU))
 
 
 def a_pod_has_the_devices_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -142,7 +154,7 @@ def a_pod_has_the_devices_it_asks_for(model: CpModel, problem: Problem, x: Varia
     GPUs that are picked as a set need no such sum, because the set has the right size.
     """
     for assignment in x.assignments:
-        own = devices_of(assignment)
+        own = device_vars_of(assignment)
         for bank, taken in zip(problem.nodes[assignment.node].banks, own.whole, strict=True):
             size = assignment.shape.whole_of(bank.type)
             picked = bank.type == GPU and own.picks and size == assignment.shape.count_of(GPU)
@@ -153,12 +165,12 @@ def a_pod_has_the_devices_it_asks_for(model: CpModel, problem: Problem, x: Varia
 def a_pod_has_one_gpu_set(model: CpModel, problem: Problem, x: Variables) -> None:
     """Where GPU sets differ, a placed pod picks exactly one."""
     for assignment in x.assignments:
-        own = devices_of(assignment)
+        own = device_vars_of(assignment)
         if own.picks:
             model.add(LinearExpr.sum([literal for _, literal in own.picks]) == assignment.count)
 
 
-def devices_fit(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_whole_device_has_one_holder(model: CpModel, problem: Problem, x: Variables) -> None:
     """A device held whole has one holder, and no pod has a share of it."""
     for node, assignments, opened in zip(
         problem.nodes, x.on_node, x.part(OpenedDevices).of_node, strict=True
@@ -170,7 +182,8 @@ def devices_fit(model: CpModel, problem: Problem, x: Variables) -> None:
             for class_index, free in enumerate(bank.free):
                 if takers:
                     taken = [
-                        devices_of(assignment).whole[index][class_index] for assignment in takers
+                        device_vars_of(assignment).whole[index][class_index]
+                        for assignment in takers
                     ]
                     shared = opened_in(opened, index, class_index)
                     model.add(LinearExpr.sum([*taken, *shared]) <= free)
@@ -193,7 +206,9 @@ def a_pod_has_its_devices_within_their_scope(
                     for class_index in range(len(bank.free))
                 ]
                 inside: defaultdict[int | str | None, list[Expression]] = defaultdict(list)
-                for key, count in zip(place_keys(bank.board, scope), taken, strict=True):
+                for key, count in zip(
+                    scope_places_of_classes(bank.board, scope), taken, strict=True
+                ):
                     inside[key].append(count)
                 within = []
                 for key, counts in inside.items():
@@ -207,10 +222,10 @@ def a_pod_has_its_devices_within_their_scope(
                 model.add(LinearExpr.sum(within) <= 1)
 
 
-def gpus_in_part_are_a_set_too(model: CpModel, problem: Problem, x: Variables) -> None:
+def whole_and_shared_gpus_are_one_set(model: CpModel, problem: Problem, x: Variables) -> None:
     """The GPUs that a pod has a share of, and its whole ones, together are the set it picks."""
     for assignment in x.assignments:
-        picks = devices_of(assignment).picks
+        picks = device_vars_of(assignment).picks
         if picks and any(need.type == GPU for need in assignment.shape.shares):
             banks = problem.nodes[assignment.node].banks
             at = next(index for index, bank in enumerate(banks) if bank.type == GPU)
@@ -222,7 +237,7 @@ def gpus_in_part_are_a_set_too(model: CpModel, problem: Problem, x: Variables) -
 def device_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield hints for how many devices of each class are taken, and for which GPU sets."""
     for assignment, choices in known.at:
-        own = devices_of(assignment)
+        own = device_vars_of(assignment)
         for bank, taken in enumerate(own.whole):
             yield from hints(
                 taken,
@@ -236,12 +251,12 @@ def device_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator
                 yield literal.index, int(selection.counts in picked)
 
 
-def read_devices(
+def read_solved_devices(
     problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
 ) -> Sequence[Choice]:
     """Deal the whole devices of an assignment out to its pods."""
     banks = problem.nodes[assignment.node].banks
-    left = [[value(taken) for taken in of_bank] for of_bank in devices_of(assignment).whole]
+    left = [[value(taken) for taken in of_bank] for of_bank in device_vars_of(assignment).whole]
     return [
         replace(
             place,
@@ -265,7 +280,7 @@ def _take(left: list[int], size: int) -> tuple[int, ...]:
     return tuple(taken)
 
 
-def boards_for(problem: Problem, shape_index: int) -> Iterable[Board]:
+def boards_for(problem: Problem, shape_index: int) -> Iterable[LinkedDeviceClasses]:
     """Return the GPU boards that pods of a shape could come to, one per kind of node."""
     if not problem.shapes[shape_index].count_of(GPU):
         return ()
@@ -281,16 +296,16 @@ def any_set_will_do(problem: Problem, shape_index: int) -> bool:
     shape = problem.shapes[shape_index]
     size = shape.count_of(GPU)
     return not shape.scopes and not any(
-        tells_apart(board, size) for board in boards_for(problem, shape_index)
+        partitions_matter_for(board, size) for board in boards_for(problem, shape_index)
     )
 
 
-def asks_for_no_devices(problem: Problem, shape_index: int) -> bool:
+def asks_for_no_whole_devices(problem: Problem, shape_index: int) -> bool:
     """Return whether a shape asks for no whole devices."""
     return not problem.shapes[shape_index].devices
 
 
-def has_scopes(problem: Problem, bank: DeviceBank) -> bool:
+def has_shape_with_gpu_scope(problem: Problem, bank: DeviceBank) -> bool:
     """Return whether any shape asks for its GPUs within a scope."""
     return any(kind == GPU for shape in problem.shapes for kind, _ in shape.scopes)
 
@@ -300,21 +315,21 @@ def asks_nothing_of_scopes(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
     return not shape.scopes
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.DEVICES,
-    room=room_in_banks,
+    room=most_pods_by_devices,
     decide=device_vars,
     rules=(
         a_pod_has_the_devices_it_asks_for,
         a_pod_has_one_gpu_set,
-        devices_fit,
+        a_whole_device_has_one_holder,
         a_pod_has_its_devices_within_their_scope,
-        gpus_in_part_are_a_set_too,
+        whole_and_shared_gpus_are_one_set,
     ),
     hint=device_hints,
-    read=read_devices,
+    read=read_solved_devices,
     countable=any_set_will_do,
-    plain=asks_for_no_devices,
-    sees_links=has_scopes,
+    plain=asks_for_no_whole_devices,
+    sees_links=has_shape_with_gpu_scope,
     exchangeable=asks_nothing_of_scopes,
 )

@@ -7,7 +7,7 @@ from functools import partial
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import Family, always, never
+from placer_models.cpsat.family import ModelRuleFamily, always, never
 from placer_models.domains import NO_DOMAIN
 from placer_models.problem.problem import Problem
 from placer_models.problem.tasks import DomainTask
@@ -23,7 +23,9 @@ def domains_have_as_many_pods_as_allowed(model: CpModel, problem: Problem, x: Va
                 model.add(beyond <= most * (1 - asked))
 
 
-def pods_beyond_limits(rule: str, model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pods_beyond_domain_limits(
+    rule: str, model: CpModel, problem: Problem, x: Variables
+) -> Expression:
     """Count the pods beyond a rule's limits in domains with a pod that would like fewer."""
     terms = []
     for number, task in enumerate(problem.affinity.limits):
@@ -72,11 +74,13 @@ def _beyond(
         yield counts[domain] - fewest - task.most, most[domain], asked
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.DOMAIN_LIMITS,
     rules=(domains_have_as_many_pods_as_allowed,),
     tiers={
-        one.tier: partial(pods_beyond_limits, one.rule) for one in RELATIONS if one.tier is not None
+        one.tier: partial(pods_beyond_domain_limits, one.rule)
+        for one in RELATIONS
+        if one.tier is not None
     },
     countable=always,
     plain=always,

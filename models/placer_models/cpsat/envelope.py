@@ -8,7 +8,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 from placer_models.cpsat.assignment import Expression
 
 
-def below_envelope(
+def add_envelope_limit(
     model: CpModel, points: Expression, left: Expression, best: Mapping[int, int]
 ) -> None:
     """Limit by straight lines what an amount left can be worth, in a form that a bound can use.
@@ -38,7 +38,7 @@ def _turns_up(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> boo
     return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0])
 
 
-def pairs_of(model: CpModel, size: LinearExpr, most: int, name: str) -> IntVar:
+def ordered_pair_count_var(model: CpModel, size: LinearExpr, most: int, name: str) -> IntVar:
     """Return a variable for the ordered pairs of a crowd, or more than these.
 
     The straight lines that hold it up from below are exact.

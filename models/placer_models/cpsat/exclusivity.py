@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import BrokenCores, cores_of
+from placer_models.cpsat.cpus import CoresTakenByThread, core_take_vars_of
 from placer_models.cpsat.family import (
-    Family,
     Hint,
     KnownPlaces,
+    ModelRuleFamily,
     always,
     fits_of,
     hints,
@@ -25,7 +25,7 @@ from placer_models.cpsat.family import (
 )
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.policy import BindPolicy, ExclusivePolicy, Strength
-from placer_models.problem.node_state import CoreClass, CoreGranularity, NodeState
+from placer_models.problem.node_state import CoreClass, CoreDistinction, NodeState
 from placer_models.problem.problem import Choice, CoreTake, Problem
 from placer_models.rule_family import RuleFamily
 
@@ -59,7 +59,7 @@ def exclusivity_vars(
     node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
     if fit.apart is ExclusivePolicy.NONE:
         return None
-    threads = [part.threads for part in cores_of(assignment)]
+    threads = [part.threads for part in core_take_vars_of(assignment)]
     by_cell = fit.apart is ExclusivePolicy.NUMA_NODE_LEVEL
     fell_back = None
     if by_cell and not fit.apart_required:
@@ -79,9 +79,9 @@ def exclusivity_vars(
     return ExclusivityVars(cores, cells, fell_back)
 
 
-def counts_pairs(problem: Problem, c: CoreClass) -> bool:
+def pods_may_share_cores(problem: Problem, c: CoreClass) -> bool:
     """Return whether the class has two-thread cores on which several pods that mind may be."""
-    return problem.granularity is CoreGranularity.PAIRS and c.paired
+    return problem.granularity is CoreDistinction.PAIRS and c.paired
 
 
 def _counted_cores(
@@ -92,7 +92,7 @@ def _counted_cores(
     fell_back: IntVar | None,
     name: str,
 ) -> Expression:
-    several = problem.granularity >= CoreGranularity.PAIRS and not counts_pairs(problem, c)
+    several = problem.granularity >= CoreDistinction.PAIRS and not pods_may_share_cores(problem, c)
     meets = c.held is not None or (several and c.free > 1)
     if not meets or isinstance(threads, int):
         return 0
@@ -105,7 +105,10 @@ def single_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Var
     """For a pod that counts as PCPULevel, the cores of its single threads are counted."""
     for assignment, guest in _wary(x):
         for c, part, counted in zip(
-            problem.nodes[assignment.node].cores, cores_of(assignment), guest.cores, strict=False
+            problem.nodes[assignment.node].cores,
+            core_take_vars_of(assignment),
+            guest.cores,
+            strict=False,
         ):
             if isinstance(counted, int) or counted is part.threads:
                 continue
@@ -122,7 +125,7 @@ def cpus_are_in_counted_cells(model: CpModel, problem: Problem, x: Variables) ->
         for at, here in enumerate(guest.cells):
             taken = [
                 part.cpus(c)
-                for part, c in zip(cores_of(assignment), classes, strict=True)
+                for part, c in zip(core_take_vars_of(assignment), classes, strict=True)
                 if c.cell == at
             ]
             if taken and not isinstance(here, int):
@@ -162,7 +165,7 @@ def required_numa_nodes_are_not_shared(model: CpModel, problem: Problem, x: Vari
 def spread_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Variables) -> None:
     """Every core that a pod's threads touch is counted; this only helps the bound."""
     for assignment, guest in _wary(x):
-        for part, counted in zip(cores_of(assignment), guest.cores, strict=False):
+        for part, counted in zip(core_take_vars_of(assignment), guest.cores, strict=False):
             if isinstance(counted, int) or assignment.fit.bind is not BindPolicy.SPREAD_BY_PCPUS:
                 continue
             slack: Expression = 0
@@ -181,12 +184,12 @@ def a_remainder_is_on_a_core_of_its_own(model: CpModel, problem: Problem, x: Var
         remainder = assignment.shape.owned_cpus % widths.pop()
         if remainder and assignment.fit.bind is BindPolicy.FULL_PCPUS:
             model.add(
-                LinearExpr.sum([part.threads for part in cores_of(assignment)])
+                LinearExpr.sum([part.threads for part in core_take_vars_of(assignment)])
                 >= remainder * assignment.count
             )
             on = [
                 part.threads if isinstance(counted, int) else counted
-                for part, counted in zip(cores_of(assignment), guest.cores, strict=True)
+                for part, counted in zip(core_take_vars_of(assignment), guest.cores, strict=True)
             ]
             model.add(LinearExpr.sum(on) >= assignment.count)
 
@@ -196,7 +199,7 @@ def shared_cores(model: CpModel, problem: Problem, x: Variables) -> Expression:
     return _beyond_first(model, problem, x, _cores, "shared_core")
 
 
-def shared_numa_nodes(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pods_sharing_numa_nodes(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the pods on each NUMA node beyond the first; pods that run there come first."""
     return _beyond_first(model, problem, x, _cells, "shared_cell")
 
@@ -269,14 +272,14 @@ def _beyond_first(
                 terms.append(here)
             elif len(guests) > 1:
                 beyond = model.new_int_var(0, len(guests) - 1, f"{name}[{node.name},{at}]")
-                first = x.part(BrokenCores).of_node[index][at] if counted is _cores else 1
+                first = x.part(CoresTakenByThread).of_node[index][at] if counted is _cores else 1
                 model.add(beyond >= here - first)
                 terms.append(beyond)
     return LinearExpr.sum(terms)
 
 
 @dataclass(frozen=True, slots=True)
-class MetPods:
+class ExclusivityHintData:
     """What an assignment's pod meets in a known placement.
 
     Attributes:
@@ -294,7 +297,9 @@ class MetPods:
     fell: bool
 
 
-def met_pods(problem: Problem, known: KnownPlaces) -> Iterator[MetPods]:
+def neighbours_of_exclusive_pods(
+    problem: Problem, known: KnownPlaces
+) -> Iterator[ExclusivityHintData]:
     """Yield what each pod that keeps apart meets; it is the only one in its assignment."""
     on_node: defaultdict[int, list[tuple[Assignment, ExclusivityVars, Choice | None]]]
     on_node = defaultdict(list)
@@ -310,12 +315,12 @@ def met_pods(problem: Problem, known: KnownPlaces) -> Iterator[MetPods]:
         for (assignment, guest, choice), used in zip(here, cells, strict=True):
             fell = any(guests[c] > 1 or node.cells[c].held is not None for c in used)
             counts = choice if guest.fell_back is None or fell else None
-            yield MetPods(assignment, guest, counts, used, fell)
+            yield ExclusivityHintData(assignment, guest, counts, used, fell)
 
 
 def exclusivity_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield hints for what the pods that keep apart meet."""
-    for met in met_pods(problem, known):
+    for met in neighbours_of_exclusive_pods(problem, known):
         guest = met.guest
         if guest.fell_back is not None:
             yield guest.fell_back.index, int(met.fell)
@@ -336,12 +341,12 @@ def _cells_in(node: NodeState, guest: ExclusivityVars, choice: Choice | None) ->
     )
 
 
-def keeps_apart_from_nobody(problem: Problem, shape: int) -> bool:
+def has_no_exclusive_policy(problem: Problem, shape: int) -> bool:
     """Return whether a shape has no exclusive policy on any node."""
     return all(fit.apart is ExclusivePolicy.NONE for fit in fits_of(problem, shape))
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.EXCLUSIVITY,
     decide=exclusivity_vars,
     rules=(
@@ -352,9 +357,9 @@ FAMILY = Family(
         required_numa_nodes_are_not_shared,
     ),
     cuts=(spread_threads_are_on_counted_cores, a_remainder_is_on_a_core_of_its_own),
-    tiers={SHARED_CORES: shared_cores, SHARED_NUMA_NODES: shared_numa_nodes},
+    tiers={SHARED_CORES: shared_cores, SHARED_NUMA_NODES: pods_sharing_numa_nodes},
     hint=exclusivity_hints,
-    countable=keeps_apart_from_nobody,
+    countable=has_no_exclusive_policy,
     plain=always,
     sees_links=never,
     exchangeable=always,

@@ -29,11 +29,11 @@ from placer_models.cpsat import (
     shares,
     switches,
 )
-from placer_models.cpsat.family import Family
+from placer_models.cpsat.family import ModelRuleFamily
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.problem import Fit, Problem, Shape
 
-FAMILIES: tuple[Family, ...] = (
+FAMILIES: tuple[ModelRuleFamily, ...] = (
     gangs.FAMILY,
     network.FAMILY,
     node_preference.FAMILY,
@@ -65,7 +65,7 @@ FAMILIES: tuple[Family, ...] = (
 """A new family goes after those whose parts it looks at when it creates or reads its own."""
 
 
-def is_countable(problem: Problem, shape: int) -> bool:
+def may_be_counted_together(problem: Problem, shape: int) -> bool:
     """Return whether pods of a shape may stand in a model as one count per node."""
     several = shape in problem.on_kinds
     return not several and all(family.countable(problem, shape) for family in FAMILIES)

@@ -5,8 +5,8 @@ from collections import defaultdict
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Expression, Variables
-from placer_models.cpsat.family import Family, always, never
-from placer_models.cpsat.shares import DeviceShareCount, shares_of
+from placer_models.cpsat.family import ModelRuleFamily, always, never
+from placer_models.cpsat.shares import DeviceShareCount, share_vars_of
 from placer_models.device import FunctionSelector, admits_function
 from placer_models.problem.banks import ShareableDevice
 from placer_models.problem.problem import Problem
@@ -24,7 +24,7 @@ def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Vari
         wanted: defaultdict[tuple[int, int, int], list[tuple[FunctionSelector, DeviceShareCount]]]
         wanted = defaultdict(list)
         for assignment in assignments:
-            for take in shares_of(assignment):
+            for take in share_vars_of(assignment):
                 bank, class_index, at, need = take.take
                 function = assignment.shape.shares[need].function
                 if function is not None:
@@ -61,7 +61,7 @@ def _flow(
             model.add(LinearExpr.sum(given[labels]) <= count)
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.FUNCTIONS,
     rules=(virtual_functions_fit_their_device,),
     countable=always,

@@ -8,23 +8,23 @@ from itertools import pairwise
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, never
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelRuleFamily, always, never
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
-class ReachedGangs:
+class GangVariables:
     """For each gang, whether it runs; None for a lone pod."""
 
     of_gang: tuple[IntVar | None, ...]
 
 
-def reached_gangs(model: CpModel, problem: Problem, x: Variables) -> ReachedGangs:
+def reached_gang_vars(model: CpModel, problem: Problem, x: Variables) -> GangVariables:
     """Create a literal for each gang whose pods are not counted as lone ones."""
     in_gang = {unit.gang for unit in x.units}
-    return ReachedGangs(
+    return GangVariables(
         tuple(
             model.new_bool_var(f"reached[{index}]") if index in in_gang else None
             for index in range(len(problem.gangs))
@@ -42,7 +42,7 @@ def a_pod_has_one_place_at_most(model: CpModel, problem: Problem, x: Variables) 
 def a_gang_reaches_its_minimum_or_stays_out(model: CpModel, problem: Problem, x: Variables) -> None:
     """The placed members of a gang are none, or at least its minimum."""
     for index, gang in enumerate(problem.gangs):
-        reached = x.part(ReachedGangs).of_gang[index]
+        reached = x.part(GangVariables).of_gang[index]
         if reached is None:
             continue
         members = LinearExpr.sum([x.placed(unit) for unit in x.units_of_gang(index)])
@@ -53,7 +53,7 @@ def a_gang_reaches_its_minimum_or_stays_out(model: CpModel, problem: Problem, x:
 def a_group_of_gangs_runs_whole_or_not(model: CpModel, problem: Problem, x: Variables) -> None:
     """The gangs of a group all reach their minimum, or none does."""
     groups: defaultdict[int, list[Expression]] = defaultdict(list)
-    for gang, reached in zip(problem.gangs, x.part(ReachedGangs).of_gang, strict=True):
+    for gang, reached in zip(problem.gangs, x.part(GangVariables).of_gang, strict=True):
         if gang.group is not None and reached is not None:
             groups[gang.group].append(reached)
     for first, *others in groups.values():
@@ -109,7 +109,7 @@ def placed_points(problem: Problem, x: Variables, level: int) -> Expression:
         if unit.level == level:
             points = above if unit.gang is not None else MEMBER_OF_MINIMUM_POINTS
             terms.append(unit.weight * points * x.placed(index))
-    for gang, reached in zip(problem.gangs, x.part(ReachedGangs).of_gang, strict=True):
+    for gang, reached in zip(problem.gangs, x.part(GangVariables).of_gang, strict=True):
         if gang.level == level and reached is not None:
             terms.append(gang.weight * lead * gang.minimum * reached)
     return LinearExpr.sum(terms)
@@ -121,9 +121,9 @@ def count_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[
         yield assignment.count.index, len(choices)
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.GANGS,
-    decide_all=reached_gangs,
+    decide_all=reached_gang_vars,
     rules=(
         a_pod_has_one_place_at_most,
         a_gang_reaches_its_minimum_or_stays_out,

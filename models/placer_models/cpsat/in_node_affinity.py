@@ -13,11 +13,11 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.affinity import AffinityLevel
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import cores_of
-from placer_models.cpsat.envelope import pairs_of
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, hints, never
+from placer_models.cpsat.cpus import core_take_vars_of
+from placer_models.cpsat.envelope import ordered_pair_count_var
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelRuleFamily, always, hints, never
 from placer_models.goals import AFFINITY
-from placer_models.problem.node_state import sides_of
+from placer_models.problem.node_state import affinity_sides_of_guests
 from placer_models.problem.problem import Problem
 from placer_models.problem.tasks import InNodeAffinity, InNodeAffinityTerm
 from placer_models.rule_family import RuleFamily
@@ -27,7 +27,7 @@ LEVELS = (AffinityLevel.NUMA, AffinityLevel.CORE)
 
 
 @dataclass(frozen=True, slots=True)
-class Presence:
+class InNodeAffinityVariables:
     """Where an assignment's pod owns CPUs, as far as affinities look at that.
 
     Attributes:
@@ -46,7 +46,9 @@ class Presence:
         return self.cores if level is AffinityLevel.CORE else self.cells
 
 
-def presence_vars(model: CpModel, problem: Problem, assignment: Assignment) -> Presence | None:
+def in_node_affinity_vars(
+    model: CpModel, problem: Problem, assignment: Assignment
+) -> InNodeAffinityVariables | None:
     """Create the variables of an assignment, or return None if no affinity concerns its pod."""
     affinity = assignment.shape.in_node_affinity
     if affinity is None or not assignment.shape.owned_cpus:
@@ -58,7 +60,7 @@ def presence_vars(model: CpModel, problem: Problem, assignment: Assignment) -> P
             return ()
         return tuple(model.new_bool_var(f"{level}[{assignment.name},{i}]") for i in range(count))
 
-    return Presence(
+    return InNodeAffinityVariables(
         affinity,
         cores=literals(AffinityLevel.CORE, len(node.cores)),
         cells=literals(AffinityLevel.NUMA, len(node.cells)),
@@ -70,7 +72,7 @@ class _Guest:
     """An assignment that could be at a place, with a literal for whether it is there."""
 
     assignment: Assignment
-    own: Presence
+    own: InNodeAffinityVariables
     here: IntVar
 
 
@@ -116,7 +118,9 @@ def a_pod_is_where_it_owns_cpus(model: CpModel, problem: Problem, x: Variables) 
     """A pod that an affinity concerns is at a place if, and only if, it has CPUs there."""
     for assignment, own in _present(x):
         classes = problem.nodes[assignment.node].cores
-        taken = [part.cpus(c) for part, c in zip(cores_of(assignment), classes, strict=True)]
+        taken = [
+            part.cpus(c) for part, c in zip(core_take_vars_of(assignment), classes, strict=True)
+        ]
         in_cell: defaultdict[int, list[Expression]] = defaultdict(list)
         for c, amount in zip(classes, taken, strict=True):
             in_cell[c.cell].append(amount)
@@ -166,7 +170,7 @@ def pods_come_together_inside_a_node(model: CpModel, problem: Problem, x: Variab
             model.add(guest.here <= LinearExpr.sum(company))
 
 
-def lost_inside_a_node(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def in_node_affinity_weight_lost(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum the weights that preferred terms about cores and NUMA nodes lose."""
     lost: dict[tuple[int, int, int], IntVar] = {}
     weights: list[int] = []
@@ -239,7 +243,7 @@ def _crowd_is_near(
             at_home = [model.new_bool_var("") for _ in crowd]
             for home, literal in zip(at_home, here, strict=True):
                 model.add_implication(home, literal)
-            pairs.append(pairs_of(model, LinearExpr.sum(at_home), len(crowd), ""))
+            pairs.append(ordered_pair_count_var(model, LinearExpr.sum(at_home), len(crowd), ""))
         for i, home in zip(crowd, at_home, strict=True):
             homes[i].append(home)
     for i, mine in homes.items():
@@ -266,9 +270,9 @@ def _near_running(
             yield weight * near
 
 
-def _present(x: Variables) -> Iterator[tuple[Assignment, Presence]]:
+def _present(x: Variables) -> Iterator[tuple[Assignment, InNodeAffinityVariables]]:
     for assignment in x.assignments:
-        own = assignment.part(Presence)
+        own = assignment.part(InNodeAffinityVariables)
         if own is not None:
             yield assignment, own
 
@@ -284,7 +288,7 @@ def _levels(problem: Problem, x: Variables) -> Iterator[list[_Place]]:
             present = [
                 (assignment, own)
                 for assignment in assignments
-                if (own := assignment.part(Presence)) is not None and own.at(level)
+                if (own := assignment.part(InNodeAffinityVariables)) is not None and own.at(level)
             ]
             about = (
                 [(c.guests, c.free > 1) for c in node.cores]
@@ -296,7 +300,7 @@ def _levels(problem: Problem, x: Variables) -> Iterator[list[_Place]]:
                 guests = tuple(
                     _Guest(assignment, own, own.at(level)[at]) for assignment, own in present
                 )
-                places.append(_Place(level, sides_of(running), shared, guests))
+                places.append(_Place(level, affinity_sides_of_guests(running), shared, guests))
             if places:
                 yield places
 
@@ -312,10 +316,10 @@ def _alone(
     return alone
 
 
-def presence_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def in_node_affinity_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield hints for the core classes and cells that the pods are on."""
     for assignment, choices in known.at:
-        own = assignment.part(Presence)
+        own = assignment.part(InNodeAffinityVariables)
         if own is None:
             continue
         cores = {i for c in choices for i, take in enumerate(c.cores) if take.whole or take.threads}
@@ -329,16 +333,16 @@ def is_nothing_to_others(problem: Problem, shape: int) -> bool:
     return problem.shapes[shape].in_node_affinity is None
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.IN_NODE_AFFINITY,
-    decide=presence_vars,
+    decide=in_node_affinity_vars,
     rules=(
         a_pod_is_where_it_owns_cpus,
         pods_keep_apart_inside_a_node,
         pods_come_together_inside_a_node,
     ),
-    tiers={AFFINITY: lost_inside_a_node},
-    hint=presence_hints,
+    tiers={AFFINITY: in_node_affinity_weight_lost},
+    hint=in_node_affinity_hints,
     countable=is_nothing_to_others,
     plain=always,
     sees_links=never,

@@ -8,8 +8,16 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import devices_touched
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, fits_of, hints, never
-from placer_models.cpsat.shares import reach_of
+from placer_models.cpsat.family import (
+    Hint,
+    KnownPlaces,
+    ModelRuleFamily,
+    always,
+    fits_of,
+    hints,
+    never,
+)
+from placer_models.cpsat.shares import fitting_device_counts
 from placer_models.goals import JOINT
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.problem import Fit, Problem, Shape
@@ -64,7 +72,7 @@ def joint_group_literals(
     free: defaultdict[tuple[int, int], int] = defaultdict(int)
     for i, ((kind, _), groups) in enumerate(zip(fit.joint.types, fit.joint.groups, strict=True)):
         at = position[kind]
-        reach = reach_of(node.banks[at], assignment.shape)
+        reach = fitting_device_counts(node.banks[at], assignment.shape)
         for class_index, (group, left) in enumerate(zip(groups, reach, strict=True)):
             amount = devices_touched(assignment, at, class_index)
             if group is None:
@@ -113,7 +121,7 @@ def devices_stand_side_by_side(model: CpModel, problem: Problem, x: Variables) -
                 model.add(group.used[one] <= group.used[other])
 
 
-def groups_apart(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def incomplete_joint_groups(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count groups that give a pod some but not all types, and devices in no known group."""
     terms: list[Expression] = []
     for assignment in x.assignments:
@@ -161,11 +169,11 @@ def wants_nothing_joint(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
     return fit.joint is None
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.JOINT,
     decide=joint_group_literals,
     rules=(a_pod_uses_the_groups_it_takes_from, devices_stand_side_by_side),
-    tiers={JOINT: groups_apart},
+    tiers={JOINT: incomplete_joint_groups},
     hint=joint_hints,
     countable=is_not_joint,
     plain=always,

@@ -6,10 +6,15 @@ from itertools import product
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.devices import boards_for, devices_of
-from placer_models.cpsat.envelope import below_envelope
-from placer_models.cpsat.family import Family, always
-from placer_models.cpsat.shares import OpenedDevices, opened_in, shared_by, shares_of
+from placer_models.cpsat.devices import boards_for, device_vars_of
+from placer_models.cpsat.envelope import add_envelope_limit
+from placer_models.cpsat.family import ModelRuleFamily, always
+from placer_models.cpsat.shares import (
+    OpenedDevices,
+    opened_in,
+    share_vars_of,
+    shared_device_literals,
+)
 from placer_models.device import GPU
 from placer_models.goals import (
     GANG_PAIR_SUM,
@@ -21,8 +26,8 @@ from placer_models.goals import (
 )
 from placer_models.links.allowed import is_partition
 from placer_models.links.best import best_pair_sum
-from placer_models.links.board import Board, pair_sum
-from placer_models.links.usable import usable_points
+from placer_models.links.board import LinkedDeviceClasses, pair_sum
+from placer_models.links.usable import devices_in_usable_sets
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.problem import Fit, Problem, Shape
 from placer_models.problem.tasks import GangTask
@@ -36,7 +41,7 @@ def pods_without_partition(model: CpModel, problem: Problem, x: Variables) -> Ex
         bank = problem.nodes[assignment.node].bank(GPU)
         if bank is None or bank.board.partitions is None or bank.board.honored:
             continue
-        picks = devices_of(assignment).picks
+        picks = device_vars_of(assignment).picks
         terms += [literal for s, literal in picks if not is_partition(bank.board, s.counts)]
     return LinearExpr.sum(terms)
 
@@ -65,7 +70,7 @@ def pod_pair_sum_shortfall(model: CpModel, problem: Problem, x: Variables) -> Ex
 
 def _gpu_sets(assignment: Assignment) -> Iterator[tuple[int, int, IntVar]]:
     """Yield pair minimum, pair sum and count of the GPU sets that an assignment may have."""
-    own = devices_of(assignment)
+    own = device_vars_of(assignment)
     for selection, literal in own.picks:
         yield selection.pair_minimum, selection.pair_sum, literal
     if own.gpu_set is not None:
@@ -102,10 +107,12 @@ def _gang_shortfall(
     )
     name = f"gang_shortfall[{index},{state.name}]"
     taken = [
-        LinearExpr.sum([devices_of(one).whole[at][class_index] for one in assignments])
+        LinearExpr.sum([device_vars_of(one).whole[at][class_index] for one in assignments])
         for class_index in range(len(bank.free))
     ]
-    shared = shared_by(model, (share for one in assignments for share in shares_of(one)), at, name)
+    shared = shared_device_literals(
+        model, (share for one in assignments for share in share_vars_of(one)), at, name
+    )
     for class_index, literals in shared.items():
         taken[class_index] += LinearExpr.sum(literals)
     # A device that members share counts once.
@@ -117,7 +124,7 @@ def _gang_shortfall(
     return _looked_up(model, rows, room, taken, name)
 
 
-def usable_sets(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def usable_gpu_sets(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the GPU sets that are left for later pods (tier ``usable``)."""
     terms: list[Expression] = []
     opened_on = x.part(OpenedDevices).of_node
@@ -128,13 +135,13 @@ def usable_sets(model: CpModel, problem: Problem, x: Variables) -> Expression:
             takers = [one for one in assignments if one.shape.count_of(GPU)]
             most = sum(bank.free) if takers else 0
             rows = {
-                counts: GPU_POINTS * usable_points(bank.board, _left(bank, counts))
+                counts: GPU_POINTS * devices_in_usable_sets(bank.board, _left(bank, counts))
                 for counts in _counts(bank.free, most)
             }
             taken = [
                 LinearExpr.sum(
                     [
-                        *(devices_of(one).whole[index][class_index] for one in takers),
+                        *(device_vars_of(one).whole[index][class_index] for one in takers),
                         *opened_in(opened, index, class_index),
                     ]
                 )
@@ -142,7 +149,7 @@ def usable_sets(model: CpModel, problem: Problem, x: Variables) -> Expression:
             ]
             points = _looked_up(model, rows, bank.free, taken, f"usable[{node.name}]")
             left = sum(bank.free) - LinearExpr.sum(taken)
-            below_envelope(model, points, left, _most_by_left(rows, bank))
+            add_envelope_limit(model, points, left, _most_by_left(rows, bank))
             terms.append(points)
     return LinearExpr.sum(terms)
 
@@ -193,7 +200,7 @@ def has_equal_links(problem: Problem, shape: int) -> bool:
     return not several or all(map(_uniform, boards_for(problem, shape)))
 
 
-def _uniform(board: Board) -> bool:
+def _uniform(board: LinkedDeviceClasses) -> bool:
     """Return whether every pair of the board has the same bandwidth."""
     inner = {speed for speed, size in zip(board.inner, board.sizes, strict=True) if size > 1}
     across = {speed for i, row in enumerate(board.across) for j, speed in enumerate(row) if i != j}
@@ -210,14 +217,14 @@ def has_no_partitions(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
     return bank.board.partitions is None
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.LINKS,
     tiers={
         PARTITIONS: pods_without_partition,
         POD_PAIR_MINIMUM: pod_pair_minimum_shortfall,
         POD_PAIR_SUM: pod_pair_sum_shortfall,
         GANG_PAIR_SUM: gang_pair_sum_shortfall,
-        USABLE: usable_sets,
+        USABLE: usable_gpu_sets,
     },
     countable=has_equal_links,
     plain=always,

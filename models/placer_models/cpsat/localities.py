@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import cores_of
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, fits_of, never
-from placer_models.cpsat.numa import cells_of, goods_of
+from placer_models.cpsat.cpus import core_take_vars_of
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelRuleFamily, always, fits_of, never
+from placer_models.cpsat.numa import cell_vars_of, cells_of_choice
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
-class TouchedGroups:
+class TouchedGroupVariables:
     """The groups of core classes of a node that an assignment's only pod touches.
 
     Attributes:
@@ -35,7 +35,7 @@ class TouchedGroups:
 
 
 @dataclass(frozen=True, slots=True)
-class TouchedByLocality:
+class LocalityVariables:
     """What an assignment's pod touches, each None if the pod has no such wish.
 
     An assignment whose pod has such a wish has at most one pod.
@@ -48,23 +48,23 @@ class TouchedByLocality:
 
     """
 
-    packages: TouchedGroups | None = None
-    caches: TouchedGroups | None = None
-    cells: TouchedGroups | None = None
-    close: TouchedGroups | None = None
+    packages: TouchedGroupVariables | None = None
+    caches: TouchedGroupVariables | None = None
+    cells: TouchedGroupVariables | None = None
+    close: TouchedGroupVariables | None = None
 
 
-def spans_of(assignment: Assignment) -> TouchedByLocality:
+def locality_vars_of(assignment: Assignment) -> LocalityVariables:
     """Return what the pod touches."""
-    return assignment.part(TouchedByLocality) or TouchedByLocality()
+    return assignment.part(LocalityVariables) or LocalityVariables()
 
 
-def locality_vars(model: CpModel, problem: Problem, assignment: Assignment) -> TouchedByLocality:
+def locality_vars(model: CpModel, problem: Problem, assignment: Assignment) -> LocalityVariables:
     """Create the literals of an assignment."""
     node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
     # A pod that owns no CPUs is where its memory and devices are.
     packages = [c.package for c in node.cores] if assignment.shape.owned_cpus else []
-    return TouchedByLocality(
+    return LocalityVariables(
         packages=_span(model, packages, fit.fewest_packages, f"package[{name}"),
         caches=_span(model, [c.cache for c in node.cores], fit.fewest_caches, f"cache[{name}"),
         cells=_span(model, [c.cell for c in node.cores], fit.fewest_cpu_cells, f"cell[{name}"),
@@ -84,13 +84,13 @@ def _span(
     fewest: int | None,
     name: str,
     also: Iterable[int | None] = (),
-) -> TouchedGroups | None:
+) -> TouchedGroupVariables | None:
     """Create a span of an assignment with its variables, or return None if there is no wish.
 
     Args:
         model: Gets the variables.
         keys: The group of each core class of the node.
-        fewest: As in ``TouchedGroups``; None if there is no wish.
+        fewest: As in ``TouchedGroupVariables``; None if there is no wish.
         name: Begins the names of the variables.
         also: Groups that the pod may touch other than by cores, even if they have no cores.
 
@@ -102,7 +102,7 @@ def _span(
         members[key].append(index)
     for key in also:
         members.setdefault(key, [])
-    return TouchedGroups(
+    return TouchedGroupVariables(
         keys=tuple(members),
         groups=tuple(map(tuple, members.values())),
         touched=tuple(model.new_bool_var(f"{name},{key}]") for key in members),
@@ -113,7 +113,7 @@ def _span(
 def a_pod_touches_the_groups_it_takes_from(model: CpModel, problem: Problem, x: Variables) -> None:
     """Owned CPUs come from packages, caches and cells that the pod counts as touched."""
     for assignment, span in _spans(x):
-        cores = cores_of(assignment)
+        cores = core_take_vars_of(assignment)
         if not cores:
             continue
         classes = problem.nodes[assignment.node].cores
@@ -133,7 +133,7 @@ def a_pod_touches_its_fewest_groups(model: CpModel, problem: Problem, x: Variabl
 def a_pod_touches_the_packages_of_its_cells(model: CpModel, problem: Problem, x: Variables) -> None:
     """What a pod has on a NUMA node is in the package of the node's CPUs, if they share one."""
     for assignment in x.assignments:
-        close, used_cells = spans_of(assignment).close, goods_of(assignment).used
+        close, used_cells = locality_vars_of(assignment).close, cell_vars_of(assignment).used
         if close is None:
             continue
         literals = dict(zip(close.keys, close.touched, strict=True))
@@ -147,51 +147,51 @@ def a_pod_without_policy_needs_its_fewest_cells(
 ) -> None:
     """A pod uses no fewer cells than it needs on the empty node; this only helps the bound."""
     for assignment, fewest in _without_policy(x):
-        model.add(LinearExpr.sum(list(goods_of(assignment).used)) >= fewest * assignment.count)
+        model.add(LinearExpr.sum(list(cell_vars_of(assignment).used)) >= fewest * assignment.count)
 
 
-def held_in_numa_nodes(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def numa_nodes_used_beyond_fewest(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count cells beyond the fewest, for pods with CPUs or devices under no policy as a whole."""
     return LinearExpr.sum(
         [
-            LinearExpr.sum(list(goods_of(assignment).used)) - fewest * assignment.count
+            LinearExpr.sum(list(cell_vars_of(assignment).used)) - fewest * assignment.count
             for assignment, fewest in _without_policy(x)
         ]
     )
 
 
-def held_in_packages(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def packages_used_beyond_fewest(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count packages beyond the fewest of pods with CPUs or devices."""
-    return LinearExpr.sum([_beyond(one, spans_of(one).close) for one in x.assignments])
+    return LinearExpr.sum([_beyond(one, locality_vars_of(one).close) for one in x.assignments])
 
 
 def _without_policy(x: Variables) -> Iterator[tuple[Assignment, int]]:
     """Yield the assignments whose cells default locality counts, with the fewest they need."""
     for assignment in x.assignments:
         locality = assignment.fit.locality
-        if goods_of(assignment).used and locality and locality.cells is not None:
+        if cell_vars_of(assignment).used and locality and locality.cells is not None:
             yield assignment, locality.cells
 
 
 def packages_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count packages beyond the fewest of pods that would like few."""
-    return LinearExpr.sum([_beyond(one, spans_of(one).packages) for one in x.assignments])
+    return LinearExpr.sum([_beyond(one, locality_vars_of(one).packages) for one in x.assignments])
 
 
 def caches_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count last-level caches beyond the fewest of pods that would like few."""
-    return LinearExpr.sum([_beyond(one, spans_of(one).caches) for one in x.assignments])
+    return LinearExpr.sum([_beyond(one, locality_vars_of(one).caches) for one in x.assignments])
 
 
-def _beyond(assignment: Assignment, span: TouchedGroups | None) -> Expression:
+def _beyond(assignment: Assignment, span: TouchedGroupVariables | None) -> Expression:
     if span is None:
         return 0
     return LinearExpr.sum(list(span.touched)) - span.fewest * assignment.count
 
 
-def _spans(x: Variables) -> Iterator[tuple[Assignment, TouchedGroups]]:
+def _spans(x: Variables) -> Iterator[tuple[Assignment, TouchedGroupVariables]]:
     for assignment in x.assignments:
-        spans = spans_of(assignment)
+        spans = locality_vars_of(assignment)
         for span in (spans.packages, spans.caches, spans.cells, spans.close):
             if span is not None:
                 yield assignment, span
@@ -200,7 +200,7 @@ def _spans(x: Variables) -> Iterator[tuple[Assignment, TouchedGroups]]:
 def span_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield hints for which packages, caches and cells pods touch."""
     for assignment, choices in known.at:
-        spans = spans_of(assignment)
+        spans = locality_vars_of(assignment)
         for span in (spans.packages, spans.caches, spans.cells):
             for group, literal in zip(span.groups, span.touched, strict=True) if span else ():
                 takes = [choice.cores[i] for choice in choices for i in group]
@@ -208,7 +208,9 @@ def span_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[H
         if spans.close is not None:
             node = problem.nodes[assignment.node]
             found = {
-                node.cells[cell].package for choice in choices for cell in cells_of(problem, choice)
+                node.cells[cell].package
+                for choice in choices
+                for cell in cells_of_choice(problem, choice)
             }
             for choice in choices:
                 for core, take in zip(node.cores, choice.cores, strict=True):
@@ -218,7 +220,7 @@ def span_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[H
                 yield literal.index, int(package in found)
 
 
-def has_no_spans(problem: Problem, shape: int) -> bool:
+def has_no_locality_wish(problem: Problem, shape: int) -> bool:
     """Return whether pods of a shape have no wish to touch few packages, caches or cells."""
     return all(
         fit.locality is None
@@ -227,7 +229,7 @@ def has_no_spans(problem: Problem, shape: int) -> bool:
     )
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.LOCALITIES,
     decide=locality_vars,
     rules=(a_pod_touches_the_groups_it_takes_from, a_pod_touches_the_packages_of_its_cells),
@@ -235,11 +237,11 @@ FAMILY = Family(
     tiers={
         PACKAGES: packages_beyond,
         CACHES: caches_beyond,
-        LOCALITY_NUMA_NODES: held_in_numa_nodes,
-        LOCALITY_PACKAGES: held_in_packages,
+        LOCALITY_NUMA_NODES: numa_nodes_used_beyond_fewest,
+        LOCALITY_PACKAGES: packages_used_beyond_fewest,
     },
     hint=span_hints,
-    countable=has_no_spans,
+    countable=has_no_locality_wish,
     plain=always,
     sees_links=never,
     exchangeable=always,

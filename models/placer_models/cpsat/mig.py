@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.devices import devices_of
-from placer_models.cpsat.envelope import below_envelope
-from placer_models.cpsat.family import Family, always, never
+from placer_models.cpsat.devices import device_vars_of
+from placer_models.cpsat.envelope import add_envelope_limit
+from placer_models.cpsat.family import ModelRuleFamily, always, never
 from placer_models.goals import USABLE
 from placer_models.mig import MEDIA, SLICES, MigPlacement
 from placer_models.problem.banks import DeviceBank
@@ -27,7 +27,7 @@ def instances_of_a_gpu_do_not_overlap(model: CpModel, problem: Problem, x: Varia
             model.add(LinearExpr.sum(instances) <= 1)
 
 
-def usable_instances(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def mig_instance_points_left(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the instances that nodes could still make (tier ``usable``)."""
     return LinearExpr.sum(
         [
@@ -65,7 +65,9 @@ def _points_left(
             if of == gpu
         ]
         if busy:
-            below_envelope(model, points, -LinearExpr.sum(busy), _most([cut for cut, _ in could]))
+            add_envelope_limit(
+                model, points, -LinearExpr.sum(busy), _most([cut for cut, _ in could])
+            )
         yield points
 
 
@@ -95,22 +97,23 @@ def _taken(node: NodeState, assignments: Sequence[Assignment]) -> _Taken:
             if bank.free[class_index]:
                 for part in cut.covers:
                     taken[cut.gpu, part] += [
-                        devices_of(assignment).whole[index][class_index] for assignment in takers
+                        device_vars_of(assignment).whole[index][class_index]
+                        for assignment in takers
                     ]
     return {key: instances for key, instances in taken.items() if instances}
 
 
-def has_no_instances(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
+def are_not_mig_instances(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
     """Return whether the devices are not MIG instances."""
     return not bank.cuts
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.MIG,
     rules=(instances_of_a_gpu_do_not_overlap,),
-    tiers={USABLE: usable_instances},
+    tiers={USABLE: mig_instance_points_left},
     countable=always,
     plain=always,
     sees_links=never,
-    exchangeable=has_no_instances,
+    exchangeable=are_not_mig_instances,
 )

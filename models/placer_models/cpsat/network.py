@@ -6,24 +6,24 @@ from collections.abc import Iterator
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import Family, always, never
-from placer_models.cpsat.gangs import ReachedGangs
+from placer_models.cpsat.family import ModelRuleFamily, always, never
+from placer_models.cpsat.gangs import GangVariables
 from placer_models.goals import GATHERING
-from placer_models.network import Grouping
+from placer_models.network import GatherOrSpread
 from placer_models.problem.problem import Problem
-from placer_models.problem.tasks import LevelTask
+from placer_models.problem.tasks import ProblemLevelRule
 from placer_models.rule_family import RuleFamily
 
 
 def a_gang_gathers_where_it_must(model: CpModel, problem: Problem, x: Variables) -> None:
     """The placed members of a gang are in one domain of each level that it must gather at."""
-    for gang, task in _tasks(problem, Grouping.GATHER, required=True):
+    for gang, task in _tasks(problem, GatherOrSpread.GATHER, required=True):
         model.add_at_most_one(_here(model, problem, x, gang, task))
 
 
 def a_gang_spreads_where_it_must(model: CpModel, problem: Problem, x: Variables) -> None:
     """No domain has more of a gang's members than the gang requires at most."""
-    for gang, task in _tasks(problem, Grouping.SPREAD, required=True):
+    for gang, task in _tasks(problem, GatherOrSpread.SPREAD, required=True):
         for assignments in _by_domain(problem, x, gang, task).values():
             if _most(problem, gang, assignments) > task.count:
                 model.add(_members(assignments) <= task.count)
@@ -31,7 +31,7 @@ def a_gang_spreads_where_it_must(model: CpModel, problem: Problem, x: Variables)
 
 def members_of_a_domain_come_in_multiples(model: CpModel, problem: Problem, x: Variables) -> None:
     """The members in each domain are a multiple of what the gang requires."""
-    for gang, task in _tasks(problem, Grouping.MULTIPLES, required=True):
+    for gang, task in _tasks(problem, GatherOrSpread.MULTIPLES, required=True):
         if task.count == 1:
             continue
         for domain, assignments in _by_domain(problem, x, gang, task).items():
@@ -46,11 +46,11 @@ def members_of_a_domain_come_in_multiples(model: CpModel, problem: Problem, x: V
 def gathering_excess(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count domains beyond one, and members of a domain beyond the limit (tier gathering)."""
     terms: list[Expression] = []
-    for gang, task in _tasks(problem, Grouping.GATHER, required=False):
-        reached = x.part(ReachedGangs).of_gang[gang]
+    for gang, task in _tasks(problem, GatherOrSpread.GATHER, required=False):
+        reached = x.part(GangVariables).of_gang[gang]
         assert reached is not None, "a gang that asks for levels is told apart"
         terms += [*_here(model, problem, x, gang, task), -reached]
-    for gang, task in _tasks(problem, Grouping.SPREAD, required=False):
+    for gang, task in _tasks(problem, GatherOrSpread.SPREAD, required=False):
         for domain, assignments in _by_domain(problem, x, gang, task).items():
             beyond = _most(problem, gang, assignments) - task.count
             if beyond > 0:
@@ -61,8 +61,8 @@ def gathering_excess(model: CpModel, problem: Problem, x: Variables) -> Expressi
 
 
 def _tasks(
-    problem: Problem, grouping: Grouping, *, required: bool
-) -> Iterator[tuple[int, LevelTask]]:
+    problem: Problem, grouping: GatherOrSpread, *, required: bool
+) -> Iterator[tuple[int, ProblemLevelRule]]:
     """Yield each gang that asks for the grouping, and what it asks."""
     for index, gang in enumerate(problem.gangs):
         for task in gang.levels:
@@ -71,7 +71,7 @@ def _tasks(
 
 
 def _by_domain(
-    problem: Problem, x: Variables, gang: int, task: LevelTask
+    problem: Problem, x: Variables, gang: int, task: ProblemLevelRule
 ) -> dict[int, list[Assignment]]:
     """Return the gang's assignments in each domain of the level."""
     found: defaultdict[int, list[Assignment]] = defaultdict(list)
@@ -82,7 +82,7 @@ def _by_domain(
 
 
 def _here(
-    model: CpModel, problem: Problem, x: Variables, gang: int, task: LevelTask
+    model: CpModel, problem: Problem, x: Variables, gang: int, task: ProblemLevelRule
 ) -> list[IntVar]:
     """Return a literal for each domain: true where a member is in it."""
     literals = []
@@ -105,7 +105,7 @@ def _most(problem: Problem, gang: int, assignments: list[Assignment]) -> int:
     return min(len(problem.gangs[gang].pods), sum(assignment.most for assignment in assignments))
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.NETWORK,
     rules=(
         a_gang_gathers_where_it_must,

@@ -7,7 +7,7 @@ from math import prod
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import Family, always, never
+from placer_models.cpsat.family import ModelRuleFamily, always, never
 from placer_models.cpsat.opened import plain_sums_of_node
 from placer_models.goals import (
     LEAST_REQUESTED,
@@ -19,9 +19,9 @@ from placer_models.goals import (
     USABLE,
 )
 from placer_models.node_strategy import (
-    LoadAsk,
-    NodeLoad,
-    own_score,
+    AskByResourceClass,
+    StrategyNodeLoad,
+    mean_share_alone,
     score_added_by_one_more,
     variance_scores,
 )
@@ -89,13 +89,13 @@ def own_scores(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum the scores of the new pods, each taken alone."""
     return LinearExpr.sum(
         [
-            own_score(load, _ask(assignment)) * assignment.count
+            mean_share_alone(load, _ask(assignment)) * assignment.count
             for load, assignment in _loaded(problem, x)
         ]
     )
 
 
-def pairs_of_pods(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pod_pairs_on_same_node(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the pairs of pods on one node of which one is new, or both are."""
     terms: list[Expression] = []
     for node, load, assignments in _loads(problem, x):
@@ -105,7 +105,7 @@ def pairs_of_pods(model: CpModel, problem: Problem, x: Variables) -> Expression:
     return LinearExpr.sum(terms)
 
 
-def mean_scores(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def summed_mean_shares(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum the mean shares of the new pods, counting with all of them in place."""
     terms = [own_scores(model, problem, x)]
     for node, load, assignments in _loads(problem, x):
@@ -145,22 +145,22 @@ def summed_variances(model: CpModel, problem: Problem, x: Variables) -> Expressi
     return LinearExpr.sum(terms)
 
 
-def products_of(problem: Problem) -> int:
-    """Return how many products `mean_scores` has to give the solver."""
+def count_mean_score_products(problem: Problem) -> int:
+    """Return how many products `mean_share_scores` has to give the solver."""
     return sum(len(asks) * (len(asks) - 1) // 2 for asks in _asks(problem))
 
 
-def rows_of(problem: Problem) -> int:
+def variance_table_row_count(problem: Problem) -> int:
     """Return how many rows the tables of `summed_variances` have together."""
     return sum(prod(count + 1 for count in asks.values()) for asks in _asks(problem))
 
 
-def _asks(problem: Problem) -> Iterator[dict[LoadAsk, int]]:
+def _asks(problem: Problem) -> Iterator[dict[AskByResourceClass, int]]:
     """Yield for each node: what pods could ask of it -> how many pods could ask for that."""
     pods = [0] * len(problem.shapes)
     for shape in problem.pods:
         pods[shape] += 1
-    by_kind: dict[int, dict[LoadAsk, int]] = {}
+    by_kind: dict[int, dict[AskByResourceClass, int]] = {}
     for node in problem.nodes:
         if node.kind not in by_kind:
             asks = by_kind[node.kind] = {}
@@ -173,13 +173,13 @@ def _asks(problem: Problem) -> Iterator[dict[LoadAsk, int]]:
 
 def _loads(
     problem: Problem, x: Variables
-) -> Iterator[tuple[NodeState, NodeLoad, tuple[Assignment, ...]]]:
+) -> Iterator[tuple[NodeState, StrategyNodeLoad, tuple[Assignment, ...]]]:
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         assert node.load is not None
         yield node, node.load, assignments
 
 
-def _loaded(problem: Problem, x: Variables) -> Iterator[tuple[NodeLoad, Assignment]]:
+def _loaded(problem: Problem, x: Variables) -> Iterator[tuple[StrategyNodeLoad, Assignment]]:
     return (
         (load, assignment)
         for _, load, assignments in _loads(problem, x)
@@ -187,19 +187,19 @@ def _loaded(problem: Problem, x: Variables) -> Iterator[tuple[NodeLoad, Assignme
     )
 
 
-def _ask(assignment: Assignment) -> LoadAsk:
+def _ask(assignment: Assignment) -> AskByResourceClass:
     assert assignment.fit.ask is not None
     return assignment.fit.ask
 
 
-_Group = tuple[LoadAsk, IntVar, int]
+_Group = tuple[AskByResourceClass, IntVar, int]
 """What some pods equally ask of a node, how many of them come there, and how many could at most."""
 
 
 def _groups(
     model: CpModel, problem: Problem, node: NodeState, assignments: Sequence[Assignment]
 ) -> list[_Group]:
-    alike: dict[LoadAsk, list[Assignment]] = {}
+    alike: dict[AskByResourceClass, list[Assignment]] = {}
     for assignment in assignments:
         alike.setdefault(_ask(assignment), []).append(assignment)
     groups = []
@@ -213,7 +213,9 @@ def _groups(
     return groups
 
 
-def _with(load: NodeLoad, asks: Sequence[LoadAsk], counts: Sequence[int]) -> NodeLoad:
+def _with(
+    load: StrategyNodeLoad, asks: Sequence[AskByResourceClass], counts: Sequence[int]
+) -> StrategyNodeLoad:
     for ask, count in zip(asks, counts, strict=True):
         for _ in range(count):
             load = load.with_pod(ask)
@@ -234,15 +236,15 @@ def _pairs_of(model: CpModel, count: Expression, most: int, name: str) -> Expres
     return pairs
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.NODE_STRATEGY,
     tiers={
         USABLE: usable_rooms,
         PACK_NODES: nodes_in_use,
         PACK_USED: own_scores,
-        SPREAD_PAIRS: pairs_of_pods,
+        SPREAD_PAIRS: pod_pairs_on_same_node,
         SPREAD_USED: own_scores,
-        LEAST_REQUESTED: mean_scores,
+        LEAST_REQUESTED: summed_mean_shares,
         MOST_BALANCED: summed_variances,
     },
     countable=always,

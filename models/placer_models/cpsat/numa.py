@@ -6,29 +6,29 @@ from dataclasses import dataclass, replace
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import cores_of
+from placer_models.cpsat.cpus import core_take_vars_of
 from placer_models.cpsat.devices import devices_touched
 from placer_models.cpsat.family import (
-    Family,
     Hint,
     KnownPlaces,
+    ModelRuleFamily,
     Value,
     always,
     fits_of,
     hints,
     never,
 )
-from placer_models.cpsat.shares import reach_of
+from placer_models.cpsat.shares import fitting_device_counts
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import AlignmentPolicy
-from placer_models.problem.banks import follows_strategy
+from placer_models.problem.banks import has_count_set_by_strategy
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Problem
 from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
-class CellGoods:
+class CellVariables:
     """The cells that the pods of an assignment use, and what they have there.
 
     Attributes:
@@ -43,19 +43,19 @@ class CellGoods:
     pinned: tuple[tuple[Expression, ...], ...]
 
 
-def goods_of(assignment: Assignment) -> CellGoods:
+def cell_vars_of(assignment: Assignment) -> CellVariables:
     """Return the cells that the pods use, and what they have there."""
-    goods = assignment.part(CellGoods)
+    goods = assignment.part(CellVariables)
     assert goods is not None, "every assignment has them"
     return goods
 
 
-def cell_goods(model: CpModel, problem: Problem, assignment: Assignment) -> CellGoods:
+def cell_vars(model: CpModel, problem: Problem, assignment: Assignment) -> CellVariables:
     """Create the variables of an assignment."""
     cells, name = problem.nodes[assignment.node].cells, assignment.name
     needs = assignment.shape.in_cells
     used = _used(model, problem.nodes[assignment.node], assignment)
-    return CellGoods(
+    return CellVariables(
         used,
         tuple(
             _pinned(model, held, need, assignment, used, f"pinned{dimension}[{name}")
@@ -121,7 +121,7 @@ def pinned_amounts_fit_their_cell(model: CpModel, problem: Problem, x: Variables
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         if len(node.cells) == 1:
             continue
-        pinned = [goods_of(assignment).pinned for assignment in assignments]
+        pinned = [cell_vars_of(assignment).pinned for assignment in assignments]
         for index, cell in enumerate(node.cells):
             for dimension, amount in enumerate(cell.amounts):
                 parts = [rows[dimension][index] for rows in pinned if rows[dimension]]
@@ -132,7 +132,7 @@ def pinned_amounts_fit_their_cell(model: CpModel, problem: Problem, x: Variables
 def a_pod_has_the_amounts_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
     """The parts in the cells sum to the request, dimension by dimension."""
     for assignment in x.assignments:
-        rows = goods_of(assignment).pinned
+        rows = cell_vars_of(assignment).pinned
         for row, need in zip(rows, assignment.shape.in_cells, strict=True):
             if row:
                 model.add(LinearExpr.sum(list(row)) == need * assignment.count)
@@ -141,13 +141,13 @@ def a_pod_has_the_amounts_it_asks_for(model: CpModel, problem: Problem, x: Varia
 def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Variables) -> None:
     """CPUs, amounts and devices come from cells that the pod counts as used."""
     for assignment in x.assignments:
-        own = goods_of(assignment)
+        own = cell_vars_of(assignment)
         if not own.used or own.used[0] is assignment.count:
             continue
         node = problem.nodes[assignment.node]
         for literal in own.used:
             model.add(literal <= assignment.count)
-        cores = cores_of(assignment)
+        cores = core_take_vars_of(assignment)
         for part, c in zip(cores, node.cores if cores else (), strict=True):
             most = min(assignment.shape.owned_cpus, c.cores * c.free)
             model.add(part.cpus(c) <= most * own.used[c.cell])
@@ -158,8 +158,8 @@ def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Vari
                 model.add(amount <= most * own.used[index])
         for index, bank in enumerate(node.banks):
             size = assignment.shape.count_of(bank.type)
-            reach = reach_of(bank, assignment.shape)
-            if follows_strategy(assignment.shape.shares, bank.type):
+            reach = fitting_device_counts(bank, assignment.shape)
+            if has_count_set_by_strategy(assignment.shape.shares, bank.type):
                 size = sum(reach)
             for class_index, cell in enumerate(bank.cells):
                 if size and cell is not None:
@@ -167,10 +167,10 @@ def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Vari
                     model.add(count <= min(reach[class_index], size) * own.used[cell])
 
 
-def a_pod_keeps_to_its_cells(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_pod_keeps_to_its_cell_limit(model: CpModel, problem: Problem, x: Variables) -> None:
     """SingleNUMANode and Restricted use no more NUMA nodes than their limit."""
     for assignment in x.assignments:
-        used = goods_of(assignment).used
+        used = cell_vars_of(assignment).used
         if used and assignment.fit.cell_limit is not None:
             model.add(LinearExpr.sum(list(used)) <= assignment.fit.cell_limit * assignment.count)
 
@@ -178,24 +178,24 @@ def a_pod_keeps_to_its_cells(model: CpModel, problem: Problem, x: Variables) -> 
 def best_effort_needs_its_fewest_cells(model: CpModel, problem: Problem, x: Variables) -> None:
     """A pod uses no fewer cells than it needs on the empty node; this only helps the bound."""
     for assignment in x.assignments:
-        used = goods_of(assignment).used
+        used = cell_vars_of(assignment).used
         if used and assignment.fit.alignment is AlignmentPolicy.BEST_EFFORT:
             model.add(LinearExpr.sum(list(used)) >= assignment.fit.fewest_cells * assignment.count)
 
 
-def cells_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pod_cells_beyond_fewest(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the cells of BestEffort pods beyond their fewest (tier ``alignment``)."""
     return LinearExpr.sum(
         [
             LinearExpr.sum(list(used)) - assignment.fit.fewest_cells * assignment.count
             for assignment in x.assignments
-            if (used := goods_of(assignment).used)
+            if (used := cell_vars_of(assignment).used)
             and assignment.fit.alignment is AlignmentPolicy.BEST_EFFORT
         ]
     )
 
 
-def cells_of(problem: Problem, choice: Choice) -> Iterator[int]:
+def cells_of_choice(problem: Problem, choice: Choice) -> Iterator[int]:
     """Yield the cells that the CPUs, the amounts and the devices of a choice are in."""
     node = problem.nodes[choice.node]
     yield from choice.pool_cells
@@ -213,20 +213,20 @@ def cells_of(problem: Problem, choice: Choice) -> Iterator[int]:
 def cell_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield hints for the cells that pods use, and for what they take of each."""
     for assignment, choices in known.at:
-        own = goods_of(assignment)
+        own = cell_vars_of(assignment)
         for dimension, row in enumerate(own.pinned):
             known_rows = [choice.pinned[dimension] for choice in choices if choice.pinned]
             yield from hints(row, [sum(of[i] for of in known_rows) for i in range(len(row))])
         if own.used and own.used[0] is not assignment.count:
-            cells = {cell for choice in choices for cell in cells_of(problem, choice)}
+            cells = {cell for choice in choices for cell in cells_of_choice(problem, choice)}
             yield from hints(own.used, [int(i in cells) for i in range(len(own.used))])
 
 
-def read_cells(
+def read_solved_cells(
     problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
 ) -> Sequence[Choice]:
     """Read pinned amounts; pods that are counted together take them from anywhere."""
-    own = goods_of(assignment)
+    own = cell_vars_of(assignment)
     if len(places) > 1:
         return places
     (place,) = places
@@ -236,7 +236,7 @@ def read_cells(
     return [place]
 
 
-def has_one_cell(problem: Problem, shape: int) -> bool:
+def has_no_cell_choice(problem: Problem, shape: int) -> bool:
     """Return whether no policy has to choose cells for pods of a shape, one by one."""
     return not any(
         fit.alignment is not AlignmentPolicy.NONE
@@ -251,20 +251,20 @@ def has_no_policy(problem: Problem, shape: int) -> bool:
     return {fit.alignment for fit in fits_of(problem, shape)} <= {AlignmentPolicy.NONE}
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.NUMA,
-    decide=cell_goods,
+    decide=cell_vars,
     rules=(
         pinned_amounts_fit_their_cell,
         a_pod_has_the_amounts_it_asks_for,
         a_pod_uses_the_cells_it_takes_from,
-        a_pod_keeps_to_its_cells,
+        a_pod_keeps_to_its_cell_limit,
     ),
     cuts=(best_effort_needs_its_fewest_cells,),
-    tiers={ALIGNMENT: cells_beyond},
+    tiers={ALIGNMENT: pod_cells_beyond_fewest},
     hint=cell_hints,
-    read=read_cells,
-    countable=has_one_cell,
+    read=read_solved_cells,
+    countable=has_no_cell_choice,
     plain=has_no_policy,
     sees_links=never,
     exchangeable=always,

@@ -6,17 +6,21 @@ from typing import assert_never
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import cores_of
-from placer_models.cpsat.family import Family, always, never
-from placer_models.cpsat.localities import TouchedGroups, spans_of
+from placer_models.cpsat.cpus import core_take_vars_of
+from placer_models.cpsat.family import ModelRuleFamily, always, never
+from placer_models.cpsat.localities import TouchedGroupVariables, locality_vars_of
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import NumaStrategy
 from placer_models.problem.node_state import NodeState
-from placer_models.problem.numa_strategy import CellStrategy, least_cpu_pairs, pairs_of_cpus
+from placer_models.problem.numa_strategy import (
+    CellStrategy,
+    fewest_pairs_in_same_part,
+    unordered_pair_count,
+)
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
 
-Sharer = tuple[Assignment, TouchedGroups]
+Sharer = tuple[Assignment, TouchedGroupVariables]
 """A pod that owns CPUs on a node with a strategy, and the cells it touches."""
 
 
@@ -24,7 +28,7 @@ def against_strategy(model: CpModel, problem: Problem, x: Variables) -> Expressi
     """Count what departs from the strategies of nodes."""
     terms: list[Expression] = []
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
-        touching = [(assignment, spans_of(assignment).cells) for assignment in assignments]
+        touching = [(assignment, locality_vars_of(assignment).cells) for assignment in assignments]
         sharers = [(assignment, cells) for assignment, cells in touching if cells is not None]
         if node.strategy is not None and sharers:
             terms.append(_on_node(model, node, node.strategy, sharers))
@@ -80,14 +84,14 @@ def _crowded(
         model.add(
             taken == LinearExpr.sum([_cpus(node, assignment, classes) for assignment, _ in sharers])
         )
-        most = pairs_of_cpus(busy + free) - pairs_of_cpus(busy)
+        most = unordered_pair_count(busy + free) - unordered_pair_count(busy)
         found = model.new_int_var(0, most, f"strategy_pairs[{node.name},{cell}]")
         for count in range(free):
-            below = pairs_of_cpus(busy + count) - pairs_of_cpus(busy)
+            below = unordered_pair_count(busy + count) - unordered_pair_count(busy)
             model.add(found >= below + (busy + count) * (taken - count))
         terms.append(found)
     own = [
-        least_cpu_pairs(assignment.shape.owned_cpus, span.fewest) * assignment.count
+        fewest_pairs_in_same_part(assignment.shape.owned_cpus, span.fewest) * assignment.count
         for assignment, span in sharers
     ]
     return LinearExpr.sum(terms) - LinearExpr.sum(own)
@@ -110,11 +114,11 @@ def _unevenness(model: CpModel, node: NodeState, sharer: Sharer) -> Expression:
 
 
 def _cpus(node: NodeState, assignment: Assignment, classes: Sequence[int]) -> Expression:
-    cores = cores_of(assignment)
+    cores = core_take_vars_of(assignment)
     return LinearExpr.sum([cores[i].cpus(node.cores[i]) for i in classes])
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.NUMA_STRATEGY,
     tiers={NUMA_STRATEGY: against_strategy},
     countable=always,

@@ -8,7 +8,7 @@ from itertools import pairwise
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, never
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelRuleFamily, always, never
 from placer_models.goals import OPENED
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choices, Problem
@@ -22,7 +22,7 @@ class OpenedNodes:
     literals: Mapping[int, IntVar]
 
 
-def opened_nodes(model: CpModel, problem: Problem, x: Variables) -> OpenedNodes:
+def opened_node_vars(model: CpModel, problem: Problem, x: Variables) -> OpenedNodes:
     """Create a literal for each offered node that pods could come to."""
     return OpenedNodes(
         {
@@ -99,7 +99,7 @@ def nodes_opened(model: CpModel, problem: Problem, x: Variables) -> Expression:
     return LinearExpr.sum(list(x.part(OpenedNodes).literals.values()))
 
 
-def earlier_offers_first(problem: Problem, choices: Choices) -> Choices:
+def move_pods_to_earlier_offers(problem: Problem, choices: Choices) -> Choices:
     """Rename equal offered nodes so that earlier ones have more pods, as the model wants."""
     loads = Counter(choice.node for choice in choices.values())
     renamed = {
@@ -122,9 +122,9 @@ def opened_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator
         yield literal.index, int(node in used)
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.OPENED,
-    decide_all=opened_nodes,
+    decide_all=opened_node_vars,
     rules=(a_node_is_opened_before_it_is_used,),
     cuts=(an_opened_node_holds_what_it_has, equal_offers_are_used_in_order),
     tiers={OPENED: nodes_opened},

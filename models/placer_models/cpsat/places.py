@@ -7,7 +7,7 @@ from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.families import FAMILIES
 from placer_models.cpsat.family import Hint, KnownPlaces, Value
 from placer_models.cpsat.moves import homes_kept
-from placer_models.cpsat.opened import earlier_offers_first
+from placer_models.cpsat.opened import move_pods_to_earlier_offers
 from placer_models.problem.problem import Choice, Choices, CoreTake, Problem
 
 
@@ -17,7 +17,7 @@ def hint_of(problem: Problem, x: Variables, choices: Choices) -> Iterator[Hint]:
     Interchangeable units get the places of their family in the model's order, so that the
     hint obeys the rule that breaks their symmetry.
     """
-    choices = earlier_offers_first(problem, choices)
+    choices = move_pods_to_earlier_offers(problem, choices)
     known = KnownPlaces(choices, list(_dealt(x, choices)))
     for family in FAMILIES:
         if family.hint is not None:
@@ -44,7 +44,7 @@ def _dealt(x: Variables, choices: Choices) -> Iterator[tuple[Assignment, list[Ch
                 )
 
 
-def choices_of(problem: Problem, x: Variables, value: Value) -> Choices:
+def read_solved_choices(problem: Problem, x: Variables, value: Value) -> Choices:
     """Read the place of every pod out of a solution."""
     choices: Choices = {}
     for index, unit in enumerate(x.units):

@@ -22,9 +22,9 @@ from placer_models.cpsat.classes import (
     Demands,
     NodeClass,
     PodFamily,
-    classes_of,
-    counting_only,
-    families_of,
+    keep_counted_resources,
+    node_classes,
+    pod_families,
 )
 from placer_models.cpsat.stoppable import StoppableModel, StoppedError
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
@@ -32,7 +32,7 @@ from placer_models.problem.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Division:
+class NodeSubclassVariables:
     """Nodes of a class on which equally many pods of each family stay.
 
     Attributes:
@@ -69,7 +69,7 @@ class RelaxedModel:
     model: CpModel
     families: Sequence[PodFamily]
     classes: Sequence[NodeClass]
-    divisions: Sequence[Division]
+    divisions: Sequence[NodeSubclassVariables]
     levels: tuple[Expression, ...]
     opened: Expression
     moves: Expression
@@ -91,8 +91,8 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
         The model, or None if it would be too large or building it was stopped.
 
     """
-    families = families_of(problem)
-    classes = classes_of(problem, families, stop)
+    families = pod_families(problem)
+    classes = node_classes(problem, families, stop)
     if classes is None:
         return None
     if len(families) * sum(min(len(alike.nodes), _ways(alike)) for alike in classes) > MOST_COUNTS:
@@ -100,7 +100,7 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
     return _within_time(problem, families, classes, stop)
 
 
-def build_with_fewer_resources(
+def relaxed_with_fewer_resources(
     problem: Problem,
     relaxed: RelaxedModel,
     counted: Collection[tuple[str, int]],
@@ -115,7 +115,7 @@ def build_with_fewer_resources(
         stop: As in `build_relaxed_model`.
 
     """
-    classes = counting_only(relaxed.classes, counted)
+    classes = keep_counted_resources(relaxed.classes, counted)
     return _within_time(problem, relaxed.families, classes, stop)
 
 
@@ -141,7 +141,7 @@ def _written(
     classes: Sequence[NodeClass],
 ) -> RelaxedModel:
     """Write the model of families of pods on classes of nodes."""
-    divisions: list[Division] = []
+    divisions: list[NodeSubclassVariables] = []
     for c, alike in enumerate(classes):
         for division in _divisions(model, alike, families, str(c)):
             _fill(model, division, families)
@@ -175,7 +175,7 @@ def _ways(alike: NodeClass) -> int:
 
 def _divisions(
     model: CpModel, alike: NodeClass, families: Sequence[PodFamily], name: str
-) -> Iterator[Division]:
+) -> Iterator[NodeSubclassVariables]:
     """Yield the divisions of a class, with a variable for each family that may come.
 
     Where pods can stay in more ways than there are nodes, each node is a division of its own,
@@ -190,7 +190,9 @@ def _divisions(
             stay: dict[int, Expression] = {
                 f: model.new_int_var(0, count, f"stay[{f},{label}]") for f, count in residents
             }
-            yield Division(one, there, {}, stay, _come(model, one, there, {}, families, label))
+            yield NodeSubclassVariables(
+                one, there, {}, stay, _come(model, one, there, {}, families, label)
+            )
         return
     copies = len(alike.nodes)
     parts = []
@@ -199,7 +201,9 @@ def _divisions(
         label = f"{name}/{'.'.join(map(str, way))}"
         parts.append(there := model.new_int_var(0, copies, f"there[{label}]"))
         stay = {f: count * there for f, count in held.items()}
-        yield Division(alike, there, held, stay, _come(model, alike, there, held, families, label))
+        yield NodeSubclassVariables(
+            alike, there, held, stay, _come(model, alike, there, held, families, label)
+        )
     total = LinearExpr.sum(parts)
     # An offered node that is not opened has no pods.
     model.add(total <= copies if alike.offered else total == copies)
@@ -222,7 +226,7 @@ def _come(
     """Return how many pods of each family come to the nodes, for families with room there."""
     come = {}
     for f, family in enumerate(families):
-        asked = left_for(alike, held, families, family.shape)
+        asked = left_beside_stayers(alike, held, families, family.shape)
         slots = 0 if asked is None else _slots(asked, len(family.pods))
         if slots:
             most = min(len(family.pods), len(alike.nodes) * slots)
@@ -232,7 +236,7 @@ def _come(
     return come
 
 
-def left_for(
+def left_beside_stayers(
     alike: NodeClass, held: Mapping[int, int], families: Sequence[PodFamily], shape: int
 ) -> Demands | None:
     """Return what a shape takes, and what is left for it beside the pods that stay."""
@@ -251,13 +255,13 @@ def _slots(demands: Demands, most: int) -> int:
     return min((free // taken for free, taken in demands.values()), default=most)
 
 
-def _fill(model: CpModel, division: Division, families: Sequence[PodFamily]) -> None:
+def _fill(model: CpModel, division: NodeSubclassVariables, families: Sequence[PodFamily]) -> None:
     """Bound what the pods of a division of nodes take of each resource."""
     takers: defaultdict[Counting, list[tuple[int, Expression]]] = defaultdict(list)
     has: dict[Counting, int] = {}
     loose = [(f, count) for f, count in division.stay.items() if f not in division.held]
     for f, count in (*division.come.items(), *loose):
-        asked = left_for(division.alike, division.held, families, families[f].shape)
+        asked = left_beside_stayers(division.alike, division.held, families, families[f].shape)
         for name, (free, taken) in (asked or {}).items():
             takers[name].append((taken, count))
             has[name] = free

@@ -9,7 +9,7 @@ from math import gcd
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelRuleFamily, Value, always
 from placer_models.device_share import ShareAmounts
 from placer_models.problem.banks import DeviceBank, ShareTake
 from placer_models.problem.node_state import NodeState
@@ -56,7 +56,7 @@ class OpenedDevices:
     of_node: tuple[Opened, ...]
 
 
-def shares_of(assignment: Assignment) -> tuple[DeviceShareCount, ...]:
+def share_vars_of(assignment: Assignment) -> tuple[DeviceShareCount, ...]:
     """Return the shares that the pods could have."""
     shares = assignment.part(ShareVariables)
     return shares.counts if shares else ()
@@ -104,7 +104,7 @@ def opened_device_literals(model: CpModel, problem: Problem, x: Variables) -> Op
     """Create a literal for every free device that could give shares, in order."""
     found = []
     for node, here in zip(problem.nodes, x.on_node, strict=True):
-        reached = sorted({share.device for one in here for share in shares_of(one)})
+        reached = sorted({share.device for one in here for share in share_vars_of(one)})
         found.append(
             {
                 (bank, class_index, at): model.new_bool_var(
@@ -122,7 +122,7 @@ def opened_in(opened: Opened, bank: int, class_index: int) -> list[IntVar]:
     return [literal for (b, t, _), literal in opened.items() if (b, t) == (bank, class_index)]
 
 
-def reach_of(bank: DeviceBank, shape: Shape) -> tuple[int, ...]:
+def fitting_device_counts(bank: DeviceBank, shape: Shape) -> tuple[int, ...]:
     """Return how many devices of each equivalence class a pod of the shape could have a part of."""
     needs = [need for need in shape.shares if need.type == bank.type]
     if not needs:
@@ -138,7 +138,7 @@ def reach_of(bank: DeviceBank, shape: Shape) -> tuple[int, ...]:
     )
 
 
-def shared_by(
+def shared_device_literals(
     model: CpModel, takes: Iterable[DeviceShareCount], bank: int, name: str
 ) -> dict[int, list[IntVar]]:
     """Return for each equivalence class a literal for every device that gives any of the shares."""
@@ -162,7 +162,7 @@ def a_pod_has_the_shares_it_asks_for(model: CpModel, problem: Problem, x: Variab
         for index, need in enumerate(assignment.shape.shares):
             if need.strategy is not None:
                 continue
-            met = [take.count for take in shares_of(assignment) if take.take.need == index]
+            met = [take.count for take in share_vars_of(assignment) if take.take.need == index]
             model.add(LinearExpr.sum(met) == need.count * assignment.count)
 
 
@@ -173,7 +173,7 @@ def shares_of_a_pod_are_on_different_devices(
     for assignment in x.assignments:
         if len(assignment.shape.shares) > 1:
             here: defaultdict[tuple[int, int, int], list[IntVar]] = defaultdict(list)
-            for take in shares_of(assignment):
+            for take in share_vars_of(assignment):
                 here[take.device].append(take.count)
             for counts in here.values():
                 model.add(LinearExpr.sum(counts) <= assignment.count)
@@ -184,7 +184,7 @@ def shares_fit_their_device(model: CpModel, problem: Problem, x: Variables) -> N
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         here: defaultdict[tuple[int, int, int], list[DeviceShareCount]] = defaultdict(list)
         for assignment in assignments:
-            for take in shares_of(assignment):
+            for take in share_vars_of(assignment):
                 here[take.device].append(take)
         for (bank, class_index, at), takes in here.items():
             device = node.banks[bank].shareable[class_index][at]
@@ -201,7 +201,7 @@ def a_device_with_shares_is_opened(model: CpModel, problem: Problem, x: Variable
     """A free device of which a pod has a share is opened: it is not free any more."""
     for assignment in x.assignments:
         node = problem.nodes[assignment.node]
-        for take in shares_of(assignment):
+        for take in share_vars_of(assignment):
             opened = x.part(OpenedDevices).of_node[assignment.node].get(take.device)
             if opened is not None:
                 bank, class_index, at = take.device
@@ -230,15 +230,15 @@ def share_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[
         for key, literal in opened.items():
             yield literal.index, int((node, *key) in given)
     for assignment, choices in known.at:
-        for share in shares_of(assignment):
+        for share in share_vars_of(assignment):
             yield share.count.index, sum(share.take in choice.shares for choice in choices)
 
 
-def read_shares(
+def read_solved_shares(
     problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
 ) -> Sequence[Choice]:
     """Deal the shares of an assignment out: pods that are counted together have one each."""
-    takes = [share.take for share in shares_of(assignment) for _ in range(value(share.count))]
+    takes = [share.take for share in share_vars_of(assignment) for _ in range(value(share.count))]
     if not takes:
         return places
     if len(places) == 1:
@@ -246,7 +246,7 @@ def read_shares(
     return [replace(place, shares=(take,)) for place, take in zip(places, takes, strict=True)]
 
 
-def has_one_share_at_most(problem: Problem, shape: int) -> bool:
+def asks_for_one_share_at_most(problem: Problem, shape: int) -> bool:
     """Return whether a shape has no shares that must be on different devices."""
     return sum(need.count for need in problem.shapes[shape].shares) <= 1
 
@@ -261,7 +261,7 @@ def has_shareable_devices(problem: Problem, bank: DeviceBank) -> bool:
     return bool(bank.shareable)
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.SHARES,
     room=most_pods_by_shares,
     decide=share_vars,
@@ -274,8 +274,8 @@ FAMILY = Family(
     ),
     cuts=(devices_are_opened_in_order,),
     hint=share_hints,
-    read=read_shares,
-    countable=has_one_share_at_most,
+    read=read_solved_shares,
+    countable=asks_for_one_share_at_most,
     plain=asks_for_no_shares,
     sees_links=has_shareable_devices,
     exchangeable=always,

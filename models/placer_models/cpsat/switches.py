@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.devices import devices_of, devices_touched
-from placer_models.cpsat.family import Family, always, never
+from placer_models.cpsat.devices import device_vars_of, devices_touched
+from placer_models.cpsat.family import ModelRuleFamily, always, never
 from placer_models.cpsat.shares import Opened, OpenedDevices, opened_in
 from placer_models.goals import SWITCH_POINTS, USABLE
 from placer_models.problem.banks import ClassesBelow
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
-from placer_models.problem.switches import has_several_devices, whole_switches
+from placer_models.problem.switches import fully_free_switches, has_several_devices
 from placer_models.rule_family import RuleFamily
 
 
@@ -23,7 +23,7 @@ def usable_switches(model: CpModel, problem: Problem, x: Variables) -> Expressio
         [
             SWITCH_POINTS * _unbroken(model, node, switch, here, opened, number)
             for node, here, opened in zip(problem.nodes, x.on_node, opened_on, strict=True)
-            for number, switch in enumerate(whole_switches(node.switches, node.banks))
+            for number, switch in enumerate(fully_free_switches(node.switches, node.banks))
         ]
     )
 
@@ -48,7 +48,7 @@ def _unbroken(
     for bank, class_index in switch:
         size = node.banks[bank].free[class_index]
         takers = [one for one in assignments if one.shape.whole_of(node.banks[bank].type)]
-        taken = [devices_of(one).whole[bank][class_index] for one in takers]
+        taken = [device_vars_of(one).whole[bank][class_index] for one in takers]
         taken += opened_in(opened, bank, class_index)
         if taken:
             breaks = True
@@ -75,7 +75,7 @@ def _excused(
     return excused
 
 
-FAMILY = Family(
+FAMILY = ModelRuleFamily(
     name=RuleFamily.SWITCHES,
     tiers={USABLE: usable_switches},
     countable=always,

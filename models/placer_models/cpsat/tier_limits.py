@@ -3,11 +3,11 @@
 from collections import Counter
 from math import prod
 
-from placer_models.cpsat.node_strategy import products_of, rows_of
-from placer_models.cpsat.shares import reach_of
+from placer_models.cpsat.node_strategy import count_mean_score_products, variance_table_row_count
+from placer_models.cpsat.shares import fitting_device_counts
 from placer_models.device import GPU
 from placer_models.goals import DEVICE_CHOICE, LEAST_REQUESTED, MOST_BALANCED, NOT_MODELLED
-from placer_models.links.allowed import offered_count
+from placer_models.links.allowed import count_offered_device_sets
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.problem import Problem
 
@@ -53,8 +53,10 @@ def _says_who_is_there(problem: Problem) -> bool:
     if not NOT_MODELLED.isdisjoint(problem.asked):
         return False
     if LEAST_REQUESTED in problem.asked:
-        return products_of(problem) <= MOST_PRODUCTS
-    return MOST_BALANCED not in problem.asked or rows_of(problem) <= MOST_TABLE_ROWS
+        return count_mean_score_products(problem) <= MOST_PRODUCTS
+    return (
+        MOST_BALANCED not in problem.asked or variance_table_row_count(problem) <= MOST_TABLE_ROWS
+    )
 
 
 def _compared(problem: Problem) -> int:
@@ -88,8 +90,8 @@ def _sets(problem: Problem) -> int:
             ]
             size = shape.count_of(GPU)
             if size > 1 and problem.fits[index][kind] is not None:
-                reach = reach_of(bank, shape)
-                offered = offered_count(bank.board, size, reach, shape.scope_of(GPU))
+                reach = fitting_device_counts(bank, shape)
+                offered = count_offered_device_sets(bank.board, size, reach, shape.scope_of(GPU))
                 total += pods * nodes * offered
                 if total > MOST_SETS:
                     return total

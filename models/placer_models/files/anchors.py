@@ -15,7 +15,7 @@ class AliasError(ValueError):
     """An alias that is refused. ``str()`` says why, and what to do."""
 
 
-class Anchors(Generic[T]):
+class YamlAnchors(Generic[T]):
     """The parts of a document that have anchors. An alias stands for the very part, not for a copy.
 
     So aliases of aliases take no memory however much they stand for. Whoever looks at all of it

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from placer_models.files.errors import InputError
 from placer_models.files.json_tree import read_json
-from placer_models.files.mistaken import mistaken_bytes, mistaken_text
-from placer_models.files.reading import told_progress
+from placer_models.files.mistaken import non_text_file_advice, non_yaml_text_advice
+from placer_models.files.reading import file_reading_progress
 from placer_models.files.tree import Mapping, Tree, describe
 from placer_models.files.yaml_tree import read_yaml
 
@@ -57,7 +57,7 @@ def read_documents(path: Path) -> tuple[Document, ...]:
 
 def documents_of(text: str, path: Path) -> tuple[Document, ...]:
     """Return the documents of the text that was read from the path."""
-    file = name_of(path)
+    file = shown_file_name(path)
     folder = Path() if path == STANDARD_INPUT else path.parent
     roots = [root for root in _roots(text, path) if describe(root) != "nothing"]
     if not roots:
@@ -80,7 +80,7 @@ def documents_of(text: str, path: Path) -> tuple[Document, ...]:
     return tuple(documents)
 
 
-def name_of(path: Path) -> str:
+def shown_file_name(path: Path) -> str:
     """Return the file's name for messages."""
     return "standard input" if path == STANDARD_INPUT else str(path)
 
@@ -92,7 +92,7 @@ def read_text(path: Path) -> str:
         InputError: It cannot be read, is too large, or is no text.
 
     """
-    file = name_of(path)
+    file = shown_file_name(path)
     data = _read_bytes(path, file)
     if b"\0" in data:
         raise InputError(
@@ -110,7 +110,7 @@ def read_text(path: Path) -> str:
             f"is not UTF-8 text: byte {error.start + 1} is 0x{data[error.start]:02x}; "
             "expected YAML or JSON saved as UTF-8",
         ) from None
-    if mistaken := mistaken_text(text):
+    if mistaken := non_yaml_text_advice(text):
         raise InputError(file, 1, "", mistaken)
     return text
 
@@ -151,7 +151,7 @@ def _nearest(path: Path) -> str:
 
 
 def _refuse_mistaken(head: bytes, file: str) -> None:
-    if mistaken := mistaken_bytes(head[:_HEAD_BYTES]):
+    if mistaken := non_text_file_advice(head[:_HEAD_BYTES]):
         raise InputError(file, None, "", mistaken)
 
 
@@ -166,12 +166,12 @@ def _too_large(file: str) -> InputError:
 
 
 def _roots(text: str, path: Path) -> list[Tree]:
-    file = name_of(path)
+    file = shown_file_name(path)
     if text.strip() == "":
         return []
     is_yaml = path.suffix in (".yaml", ".yml")
     if path.suffix == ".json" or (not is_yaml and _JSON_START.match(text)):
-        with told_progress(file, len(text)) as tell:
+        with file_reading_progress(file, len(text)) as tell:
             return [read_json(text, file, tell)]
-    with told_progress(file, len(text)) as tell:
+    with file_reading_progress(file, len(text)) as tell:
         return read_yaml(text, file, tell)

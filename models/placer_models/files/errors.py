@@ -81,7 +81,7 @@ def shown(text: str) -> str:
     return f"'{text}'"
 
 
-def suggestion(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+def spelling_suggestion(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """Return ``; did you mean 'x'?`` for the nearest known name, or nothing."""
     lowered = {word.lower(): word for word in sorted(known, reverse=True)}
     close = get_close_matches(name.lower()[:_SHOWN_CHARACTERS], lowered, n=1, cutoff=cutoff)
@@ -96,7 +96,7 @@ def near_or_first_names(name: str, known: Iterable[str]) -> str:
     names = sorted(known) if isinstance(known, set | frozenset) else list(known)
     if not names:
         return "; there are none"
-    if hint := suggestion(name, names):
+    if hint := spelling_suggestion(name, names):
         return hint
     first = ", ".join(shown(one) for one in names[:_SHOWN_NAMES])
     more = len(names) - _SHOWN_NAMES
@@ -111,11 +111,11 @@ def counted(number: float, noun: str) -> str:
     return f"{text} {noun}" if number == 1 else f"{text} {noun}s"
 
 
-def named_cpus(cpus: Collection[int]) -> str:
+def cpus_with_noun(cpus: Collection[int]) -> str:
     """Return ``CPU 3`` or ``CPUs 3-5``."""
     return f"CPU{'' if len(cpus) == 1 else 's'} {format_cpu_list(cpus)}"
 
 
-def cpus_are(cpus: Collection[int]) -> str:
+def cpus_with_verb(cpus: Collection[int]) -> str:
     """Return ``CPU 3 is`` or ``CPUs 3-5 are``."""
-    return f"{named_cpus(cpus)} {'is' if len(cpus) == 1 else 'are'}"
+    return f"{cpus_with_noun(cpus)} {'is' if len(cpus) == 1 else 'are'}"

@@ -6,7 +6,14 @@ from typing import NamedTuple, TypeVar
 
 from placer_models.files.documents import Document
 from placer_models.files.errors import InputError, SeveralInputError, near_or_first_names
-from placer_models.files.tree import Path, describe, field_name, line_of, part_at, walk_path
+from placer_models.files.tree import (
+    Path,
+    describe,
+    field_line_number,
+    field_path_text,
+    part_at,
+    walk_path,
+)
 
 T = TypeVar("T")
 
@@ -64,7 +71,7 @@ class DocumentLocation:
     @property
     def line(self) -> int:
         """The line of this part, or of what would hold it if it is left out."""
-        return line_of(self.document.tree, self.path)
+        return field_line_number(self.document.tree, self.path)
 
     @property
     def value(self) -> str:
@@ -167,7 +174,7 @@ class Faults:
         return InputError(
             fault.place.document.file,
             fault.place.line,
-            field_name(fault.place.path),
+            field_path_text(fault.place.path),
             # Only now, because comparing with many names takes long.
             fault.message + (near_or_first_names(fault.name, fault.known) if fault.name else ""),
             more=more,

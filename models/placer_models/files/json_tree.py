@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from placer_models.files.errors import InputError, shown
 from placer_models.files.reading import Tell
-from placer_models.files.tree import Listing, Mapping, Tree, TreeBuilder
+from placer_models.files.tree import DocumentTreeBuilder, Mapping, ParsedList, Tree
 
 _TOLD_EVERY = 10_000
 
@@ -48,7 +48,7 @@ def read_json(text: str, file: str, tell: Tell = lambda done_characters: None) -
         InputError: The text is not JSON, or beyond the limits.
 
     """
-    builder = TreeBuilder(file)
+    builder = DocumentTreeBuilder(file)
     closers: list[str] = []
     expected = _Expected.VALUE
     line, counted, at, tokens = 1, 0, 0, 0
@@ -74,7 +74,7 @@ def read_json(text: str, file: str, tell: Tell = lambda done_characters: None) -
 
 
 def _take(
-    builder: TreeBuilder,
+    builder: DocumentTreeBuilder,
     closers: list[str],
     expected: _Expected,
     token: re.Match[str],
@@ -88,7 +88,7 @@ def _take(
         closers.append("}")
         return _Expected.FIRST_KEY
     if mark == "[" and value_fits:
-        builder.start(Listing([], line))
+        builder.start(ParsedList([], line))
         closers.append("]")
         return _Expected.FIRST_ITEM
     if mark and mark in _CLOSABLE.get(expected, "") and mark == closers[-1]:
@@ -114,7 +114,7 @@ def _take(
     )
 
 
-def _text(builder: TreeBuilder, token: str, line: int) -> str:
+def _text(builder: DocumentTreeBuilder, token: str, line: int) -> str:
     if "\\" not in token:
         return token[1:-1]
     try:

@@ -26,7 +26,7 @@ _SEEN = 64
 _TABLE = re.compile(r"(?:NAME|NAMESPACE) {2,}[A-Z][A-Z0-9()/ -]*\s*")
 
 
-def mistaken_bytes(head: bytes) -> str:
+def non_text_file_advice(head: bytes) -> str:
     """Return what a file is that begins with these bytes, with the mend; empty for text."""
     for magic, (name, command) in _COMPRESSED.items():
         if head.startswith(magic):
@@ -49,11 +49,11 @@ def _is_wide_text(head: bytes) -> bool:
     return all(byte in b"\t\r\n" or byte >= 32 for byte in narrow[:_SEEN])
 
 
-def mistaken_text(text: str) -> str:
+def non_yaml_text_advice(text: str) -> str:
     """Return what a text is that is no YAML of ours, by its first line; empty if it may be some."""
     line = text[:1000].lstrip().partition("\n")[0].rstrip("\r")
     if line.startswith(KUBECTL_ERRORS):
-        return f"is {kubectl_failed(line)}"
+        return f"is {kubectl_error_advice(line)}"
     if _TABLE.fullmatch(line):
         return (
             "is a table, which tells people only a part; get the objects: kubectl get nodes,pods "
@@ -62,7 +62,7 @@ def mistaken_text(text: str) -> str:
     return ""
 
 
-def kubectl_failed(line: str) -> str:
+def kubectl_error_advice(line: str) -> str:
     """Return what to do about a line with which kubectl says that it failed."""
     told = shown(line)[1:-1]
     return (

@@ -109,7 +109,7 @@ Amount = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]
 AmountsByName = dict[str, Amount]
 
 
-def text_read_by(parse: Callable[[str], object]) -> PlainValidator:
+def parsing_validator(parse: Callable[[str], object]) -> PlainValidator:
     """Return a validator that parses a field's text; the parser's ValueErrors become messages."""
 
     def read(value: object) -> object:

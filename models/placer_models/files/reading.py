@@ -18,7 +18,7 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 @contextmanager
-def watched_by(watcher: Watcher) -> Iterator[None]:
+def reading_watched_by(watcher: Watcher) -> Iterator[None]:
     """Have the watcher told of all reading within the context."""
     before = _WATCHER.set(watcher)
     try:
@@ -28,7 +28,7 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
 
 
 @contextmanager
-def told_progress(file: str, size_bytes: int | None) -> Iterator[Tell]:
+def file_reading_progress(file: str, size_bytes: int | None) -> Iterator[Tell]:
     """Yield what is to be told how far the file is read.
 
     Args:

@@ -41,7 +41,7 @@ class ScalarValue(NamedTuple):
     line: int
 
 
-class Entry(NamedTuple):
+class ParsedEntry(NamedTuple):
     """One field of a mapping; its line is that of its key."""
 
     node: "Tree"
@@ -51,21 +51,21 @@ class Entry(NamedTuple):
 class Mapping(NamedTuple):
     """Fields in the order written."""
 
-    entries: dict[str, Entry]
+    entries: dict[str, ParsedEntry]
     line: int
 
 
-class Listing(NamedTuple):
+class ParsedList(NamedTuple):
     """A list of parts."""
 
     items: list["Tree"]
     line: int
 
 
-Tree = ScalarValue | Mapping | Listing
+Tree = ScalarValue | Mapping | ParsedList
 
 
-class TreeBuilder:
+class DocumentTreeBuilder:
     """Grows a tree from the events of a reader, within the limits.
 
     The nesting is kept on a list of our own, so no input can exhaust the stack.
@@ -73,7 +73,7 @@ class TreeBuilder:
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._open: list[Mapping | Listing] = []
+        self._open: list[Mapping | ParsedList] = []
         self._keys: list[ScalarValue | None] = []
         self._values = 0
         self.roots: list[Tree] = []
@@ -97,7 +97,7 @@ class TreeBuilder:
         else:
             self._add(node)
 
-    def start(self, node: Mapping | Listing) -> None:
+    def start(self, node: Mapping | ParsedList) -> None:
         """Open a mapping or a list."""
         if self.wants_key:
             raise self.fault(node.line, "a key is a single name; got a list or a mapping as key")
@@ -161,10 +161,10 @@ class TreeBuilder:
             self.roots.append(node)
             return
         parent, key = self._open[-1], self._keys[-1]
-        if isinstance(parent, Listing):
+        if isinstance(parent, ParsedList):
             parent.items.append(node)
         elif key is not None:
-            parent.entries[key.text] = Entry(node, key.line)
+            parent.entries[key.text] = ParsedEntry(node, key.line)
             self._keys[-1] = None
 
 
@@ -179,7 +179,7 @@ def as_json(tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path = ())
         return _plain(tree)
     if isinstance(tree, Mapping):
         return {key: as_json(e.node, as_text, (*path, key)) for key, e in tree.entries.items()}
-    if isinstance(tree, Listing):
+    if isinstance(tree, ParsedList):
         return [as_json(node, as_text, (*path, i)) for i, node in enumerate(tree.items)]
     return tree.text if path in as_text else _plain(tree)
 
@@ -188,7 +188,7 @@ def _plain(tree: Tree) -> Plain:
     """Return the whole tree, typed by its looks: the usual case, for which no path is built."""
     if isinstance(tree, Mapping):
         return {key: _plain(entry.node) for key, entry in tree.entries.items()}
-    if isinstance(tree, Listing):
+    if isinstance(tree, ParsedList):
         return [_plain(node) for node in tree.items]
     text, quoted, _ = tree
     if quoted:
@@ -219,7 +219,7 @@ def walk_path(tree: Tree, path: Sequence[str | int]) -> Iterator[tuple[str | int
     for step in path:
         if isinstance(tree, Mapping) and isinstance(step, str) and step in tree.entries:
             tree, line = tree.entries[step]
-        elif isinstance(tree, Listing) and isinstance(step, int) and 0 <= step < len(tree.items):
+        elif isinstance(tree, ParsedList) and isinstance(step, int) and 0 <= step < len(tree.items):
             tree = tree.items[step]
             line = tree.line
         else:
@@ -232,7 +232,7 @@ def part_at(tree: Tree, path: Sequence[str | int]) -> Tree:
     return [tree, *(part for _, part, _ in walk_path(tree, path))][-1]
 
 
-def line_of(tree: Tree, path: Sequence[str | int]) -> int:
+def field_line_number(tree: Tree, path: Sequence[str | int]) -> int:
     """Return the line of the deepest part along the path that exists."""
     return [tree.line, *(line for _, _, line in walk_path(tree, path))][-1]
 
@@ -241,12 +241,12 @@ def describe(tree: Tree) -> str:
     """Return the part as messages show it."""
     if isinstance(tree, Mapping):
         return "a mapping"
-    if isinstance(tree, Listing):
+    if isinstance(tree, ParsedList):
         return f"a list of {len(tree.items)}"
     return shown(tree.text) if tree.text or tree.quoted else "nothing"
 
 
-def field_name(path: Sequence[str | int]) -> str:
+def field_path_text(path: Sequence[str | int]) -> str:
     """Write a path as people do: ``pods[3].requests.cpu``; long keys are cut short."""
     parts: list[str] = []
     for step in path:

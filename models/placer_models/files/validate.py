@@ -10,20 +10,20 @@ from typing import TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from placer_models.files.documents import Document, name_of, read_documents
-from placer_models.files.errors import InputError, shown, suggestion
+from placer_models.files.documents import Document, read_documents, shown_file_name
+from placer_models.files.errors import InputError, shown, spelling_suggestion
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Part
 from placer_models.files.tree import (
-    Listing,
     Mapping,
+    ParsedList,
     Path,
     ScalarValue,
     Tree,
     as_json,
     describe,
+    field_line_number,
     is_empty,
-    line_of,
     part_at,
     walk_path,
 )
@@ -67,7 +67,7 @@ def read_by_schema(
     return None
 
 
-def note_differences(schema: type[Part], place: DocumentLocation) -> tuple[Path, ...]:
+def note_schema_faults(schema: type[Part], place: DocumentLocation) -> tuple[Path, ...]:
     """Note each thing that differs from the schema, and return the paths of all of them.
 
     A field that is missing beside one that is not known here, which may be its misspelling, is
@@ -153,12 +153,12 @@ def only_document(path: FilePath, kind: str) -> Document:
     documents = read_documents(path)
     if len(documents) != 1:
         message = f"got {len(documents)} documents; expected one of 'kind: {kind}'"
-        raise InputError(name_of(path), None, "", message)
+        raise InputError(shown_file_name(path), None, "", message)
     place = DocumentLocation(documents[0], Faults(documents))
     # Another kind is told of first, before its fields are called strange.
     said = place.at("kind")
     if said.exists and said.value != shown(kind):
-        said.fault(f"got {said.value}; expected '{kind}'{suggestion(said.value, (kind,))}")
+        said.fault(f"got {said.value}; expected '{kind}'{spelling_suggestion(said.value, (kind,))}")
         place.faults.raise_first()
     return documents[0]
 
@@ -171,13 +171,13 @@ def _rank(tree: Tree, groups: dict[Path, list[ErrorDetails]], path: Path) -> tup
     """
     missing = any(error["type"] == "missing" for error in groups[path])
     beside = [
-        line_of(tree, other)
+        field_line_number(tree, other)
         for other, errors in groups.items()
         if missing
         and other[:-1] == path[:-1]
         and any(error["type"] == "extra_forbidden" for error in errors)
     ]
-    return max([line_of(tree, path), *beside]), missing, tuple(map(str, path))
+    return max([field_line_number(tree, path), *beside]), missing, tuple(map(str, path))
 
 
 def _empty_fields(tree: Tree, path: Path = ()) -> Iterator[Path]:
@@ -188,7 +188,7 @@ def _empty_fields(tree: Tree, path: Path = ()) -> Iterator[Path]:
                 yield (*path, key)
             elif not isinstance(node, ScalarValue):
                 yield from _empty_fields(node, (*path, key))
-    elif isinstance(tree, Listing):
+    elif isinstance(tree, ParsedList):
         for i, node in enumerate(tree.items):
             if not isinstance(node, ScalarValue):
                 yield from _empty_fields(node, (*path, i))
@@ -240,7 +240,7 @@ def _message(schema: type[Part], node: Tree, path: Path, group: list[ErrorDetail
             allowed = re.findall("'([^']*)'", context["expected"])
             text = node.text if isinstance(node, ScalarValue) else ""
             said = f"got {describe(node)}; expected {context['expected']}"
-            return _unsupported(schema, text) or said + suggestion(text, allowed)
+            return _unsupported(schema, text) or said + spelling_suggestion(text, allowed)
         case "greater_than_equal":
             return f"got {describe(node)}; expected {context['ge']} or more"
         case "less_than_equal":
@@ -276,7 +276,7 @@ def _unknown_field(schema: type[Part], path: Path) -> str:
             fields = (f for m in models for f in m.model_fields.values() if f.alias == step)
             models = {m for field in fields for m in _models_in(field.annotation)}
     known = sorted(f.alias or n for m in models for n, f in m.model_fields.items())
-    hint = suggestion(name, known)
+    hint = spelling_suggestion(name, known)
     return f"is not a field here{hint}" if hint else f"is not a field; known: {', '.join(known)}"
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 import yaml
 
-from placer_models.files.anchors import AliasError, Anchors
+from placer_models.files.anchors import AliasError, YamlAnchors
 from placer_models.files.errors import InputError
 from placer_models.files.reading import Tell
-from placer_models.files.tree import Listing, Mapping, ScalarValue, Tree, TreeBuilder
+from placer_models.files.tree import DocumentTreeBuilder, Mapping, ParsedList, ScalarValue, Tree
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml where it is built in: the parser in Python takes minutes for a big file."""
@@ -36,14 +36,14 @@ def read_yaml(text: str, file: str, tell: Tell = lambda done_characters: None) -
         InputError: The text is not YAML, or uses what is not read here.
 
     """
-    builder = TreeBuilder(file)
-    anchors = Anchors(_parts_of)
+    builder = DocumentTreeBuilder(file)
+    anchors = YamlAnchors(_parts_of)
     try:
         for number, event in enumerate(yaml.parse(text, Loader=_LOADER)):
             if number % _TOLD_EVERY == 0 and event.start_mark:
                 tell(event.start_mark.index)
             if isinstance(event, yaml.DocumentStartEvent):
-                anchors = Anchors(_parts_of)
+                anchors = YamlAnchors(_parts_of)
             _add(builder, anchors, event)
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, text, file) from None
@@ -54,7 +54,7 @@ def read_yaml(text: str, file: str, tell: Tell = lambda done_characters: None) -
     return builder.roots
 
 
-def _add(builder: TreeBuilder, anchors: Anchors[Tree], event: yaml.Event) -> None:
+def _add(builder: DocumentTreeBuilder, anchors: YamlAnchors[Tree], event: yaml.Event) -> None:
     line = event.start_mark.line + 1 if event.start_mark else 1
     if isinstance(event, yaml.ScalarEvent) and not event.tag:  # nearly all of a file
         if event.value == MERGE_KEY and not event.style and builder.wants_key:
@@ -74,7 +74,7 @@ def _add(builder: TreeBuilder, anchors: Anchors[Tree], event: yaml.Event) -> Non
         raise builder.fault(line, f"the tag {event.tag!r} is not read; delete it")
     if isinstance(event, yaml.CollectionStartEvent):
         is_mapping = isinstance(event, yaml.MappingStartEvent)
-        new = Mapping({}, line) if is_mapping else Listing([], line)
+        new = Mapping({}, line) if is_mapping else ParsedList([], line)
         builder.start(new)
         if event.anchor:
             anchors.name(event.anchor, new)
@@ -86,7 +86,7 @@ def _parts_of(tree: Tree) -> Iterable[Tree]:
     match tree:
         case Mapping():
             return [entry.node for entry in tree.entries.values()]
-        case Listing():
+        case ParsedList():
             return tree.items
     return ()
 

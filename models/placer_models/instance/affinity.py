@@ -3,7 +3,7 @@
 from placer_models.affinity import OF_ONE_NODE, AffinityTerm
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
-from placer_models.instance.schema import SpecPart
+from placer_models.instance.schema import PodSpecPart
 from placer_models.instance.wish_schema import (
     AffinityTermPart,
     PodExpressionPart,
@@ -16,7 +16,7 @@ from placer_models.selectors import LabelExpression
 STRENGTHS = (Strength.REQUIRED, Strength.PREFERRED)
 
 
-def affinity_terms(part: SpecPart) -> tuple[AffinityTerm, ...]:
+def affinity_terms(part: PodSpecPart) -> tuple[AffinityTerm, ...]:
     """Return what a pod asks of others, in the order in which files are written."""
     return tuple(
         AffinityTerm(
@@ -36,7 +36,7 @@ def affinity_terms(part: SpecPart) -> tuple[AffinityTerm, ...]:
     )
 
 
-def place_of_term(part: SpecPart, index: int, place: DocumentLocation) -> DocumentLocation:
+def term_level_location(part: PodSpecPart, index: int, place: DocumentLocation) -> DocumentLocation:
     """Return where the level of one of the terms is written."""
     places = []
     for field, written in (("affinity", part.affinity), ("antiAffinity", part.anti_affinity)):
@@ -74,4 +74,4 @@ def affinity_to_dict(spec: PodSpec) -> Json:
             **weighs,
         )
         terms.setdefault(term.strength.value, []).append(written)
-    return SpecPart.written(**{name: terms or None for name, terms in said.items()})
+    return PodSpecPart.written(**{name: terms or None for name, terms in said.items()})

@@ -7,7 +7,7 @@ from typing import TypeVar
 from placer_models.cluster import Instance, Machine
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.files.documents import API_VERSION, Document
-from placer_models.files.errors import InputError, shown, suggestion
+from placer_models.files.errors import InputError, shown, spelling_suggestion
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.tree import ScalarValue
 from placer_models.files.validate import read_as, read_by_schema
@@ -23,7 +23,7 @@ from placer_models.instance.requests import RequestReader
 from placer_models.instance.running import RunningReader
 from placer_models.instance.schema import GangPart, InstanceFile, NodePart, PodPart
 from placer_models.left_out import without_illegal_pods
-from placer_models.legal_shares import clashing_unit, shared_quantity_units_of
+from placer_models.legal_shares import quantity_unit_mismatch, units_of_shared_quantities
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Gang
 from placer_models.topology import ARM
@@ -71,14 +71,14 @@ def kind_of(document: Document) -> str:
         if text not in allowed:
             at = place.at(field)
             other = f", which '{READ_BY[text]}' reads" if text in READ_BY else ""
-            hint = "" if other else suggestion(text, allowed)
+            hint = "" if other else spelling_suggestion(text, allowed)
             message = f"got {at.value}{other}; expected {', '.join(allowed)}{hint}"
             raise InputError(document.file, at.line, field, message)
     return text
 
 
 @dataclass(frozen=True, slots=True)
-class PartsBeside:
+class ExtraInstanceParts:
     """What stands in a document of another kind, and belongs to the instance as well.
 
     Attributes:
@@ -89,12 +89,12 @@ class PartsBeside:
     """
 
     nodes: tuple[tuple[NodePart, DocumentLocation], ...]
-    demand: tuple["WaitingParts", ...]
+    demand: tuple["WaitingPodParts", ...]
     faults: Faults
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingParts:
+class WaitingPodParts:
     """What waits, as a part of a document says it, and where its lists stand."""
 
     pods: Sequence[PodPart]
@@ -108,7 +108,7 @@ def build_instance(
     find_machine: MachineFinder,
     *,
     skip_illegal: bool = False,
-    beside: PartsBeside | None = None,
+    beside: ExtraInstanceParts | None = None,
 ) -> Instance:
     """Return the instance that the documents make together.
 
@@ -159,7 +159,7 @@ def build_instance(
     return instance
 
 
-def defaults_alone(documents: Sequence[Document], objects: str) -> Defaults | None:
+def defaults_beside_objects(documents: Sequence[Document], objects: str) -> Defaults | None:
     """Return the defaults of documents that stand beside the objects of a cluster (C22).
 
     Args:
@@ -193,7 +193,7 @@ def _is_default_alone(document: Document) -> bool:
     return "defaults" in document.tree.entries and document.tree.entries.keys() <= _OF_DEFAULTS
 
 
-def machine_of(document: Document) -> Machine:
+def machine_from_document(document: Document) -> Machine:
     """Return the machine that a document of ``kind: Machine`` describes.
 
     Raises:
@@ -247,7 +247,7 @@ def _build(
     files: Sequence[tuple[InstanceFile, DocumentLocation]],
     machines: dict[str, Machine],
     find_machine: MachineFinder,
-    beside: PartsBeside | None,
+    beside: ExtraInstanceParts | None,
     faults: Faults,
     *,
     skip_illegal: bool,
@@ -272,10 +272,10 @@ def _build(
     levels.check(nodes)
     # If nodes were missing, whatever names them would be blamed for their faults.
     faults.raise_first()
-    shared_units = shared_quantity_units_of(nodes)
+    shared_units = units_of_shared_quantities(nodes)
     extended = {name for node in nodes for name, _ in node.extended}
     for machine in {id(node.machine): node.machine for node in nodes}.values():
-        if clash := clashing_unit(machine, shared_units):
+        if clash := quantity_unit_mismatch(machine, shared_units):
             device, quantity = clash
             _whole_list(node_parts[0][1]).fault(
                 f"{quantity.name} of devices of type {shown(device.type)} is in {quantity.unit} on "
@@ -299,7 +299,7 @@ def _build(
     waiting = GangReader(pods, levels.known)
     gangs: list[Gang] = []
     asked = [
-        WaitingParts(file.pods, _with_places(file.gangs, place), place) for file, place in files
+        WaitingPodParts(file.pods, _with_places(file.gangs, place), place) for file, place in files
     ]
     asked += beside.demand if beside else ()
     for one in asked:

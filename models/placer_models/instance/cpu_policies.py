@@ -5,23 +5,23 @@ from dataclasses import replace
 
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json, none_if_default
-from placer_models.instance.fields import PodBind, PodExclusive
-from placer_models.instance.schema import SpecPart
+from placer_models.instance.fields import PodBindPolicy, PodExclusive
+from placer_models.instance.schema import PodSpecPart
 from placer_models.instance.wish_schema import BindPart, ExclusivePart
 from placer_models.pod import Container, PodSpec
 from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, Strength
 
 
-def read_bind(part: SpecPart) -> tuple[BindPolicy, Strength]:
+def read_bind(part: PodSpecPart) -> tuple[BindPolicy, Strength]:
     """Return the bind policy of a pod that owns CPUs; Default for others."""
     wish = part.cpu_bind_policy
     word = None if wish is None else wish.required or wish.preferred
-    if wish is None or word is None or word is PodBind.CONSTRAINED_BURST:
+    if wish is None or word is None or word is PodBindPolicy.CONSTRAINED_BURST:
         return BindPolicy.DEFAULT, Strength.PREFERRED
     return BindPolicy(word.value), _strength(wish)
 
 
-def read_exclusive(part: SpecPart) -> tuple[ExclusivePolicy | None, Strength]:
+def read_exclusive(part: PodSpecPart) -> tuple[ExclusivePolicy | None, Strength]:
     """Return the exclusive policy of a pod, None where it is the default, and its strength."""
     wish = part.cpu_exclusive_policy
     if wish is None:
@@ -34,9 +34,9 @@ def read_exclusive(part: SpecPart) -> tuple[ExclusivePolicy | None, Strength]:
 def cpu_policies_to_dict(spec: PodSpec) -> Json:
     """Return a pod's CPU policies as files write them; without own CPUs only ConstrainedBurst."""
     if not spec.qos.owns_cpus:
-        burst = PodBind.CONSTRAINED_BURST if spec.constrained_burst else None
-        return SpecPart.written(cpu_bind_policy=burst)
-    return SpecPart.written(
+        burst = PodBindPolicy.CONSTRAINED_BURST if spec.constrained_burst else None
+        return PodSpecPart.written(cpu_bind_policy=burst)
+    return PodSpecPart.written(
         cpu_bind_policy=_wish(spec.bind, spec.bind_strength, BindPolicy.DEFAULT),
         cpu_locality=spec.locality,
         cpu_exclusive_policy=_wish(
@@ -55,7 +55,7 @@ def _wish(policy: object, strength: Strength, default: object) -> object:
     )
 
 
-def with_limits(
+def with_cpu_limits(
     containers: Sequence[Container], limits: Sequence[int | None]
 ) -> tuple[Container, ...]:
     """Return the containers with their CPU limits, which decide where the pod can be."""
@@ -65,8 +65,8 @@ def with_limits(
     )
 
 
-def read_burst(
-    part: SpecPart,
+def read_constrained_burst(
+    part: PodSpecPart,
     containers: Sequence[Container],
     limits: Sequence[int | None],
     qos: QosClass,
@@ -74,7 +74,7 @@ def read_burst(
 ) -> bool:
     """Return whether the pod is under ConstrainedBurst, and can be."""
     wish = part.cpu_bind_policy
-    if PodBind.CONSTRAINED_BURST not in (wish and wish.required, wish and wish.preferred):
+    if PodBindPolicy.CONSTRAINED_BURST not in (wish and wish.required, wish and wish.preferred):
         return False
     ok = True
     if qos is not QosClass.LS:

@@ -7,11 +7,11 @@ from placer_models.device import Device, DeviceKey
 from placer_models.device_share import (
     DeviceShare,
     ShareAmounts,
+    amounts_of_share,
+    device_capacity_of,
     share_fits,
     share_left,
-    share_room,
-    share_taken,
-    totals_of,
+    whole_device_amounts,
 )
 from placer_models.files.errors import shown
 
@@ -48,9 +48,9 @@ class DeviceHolders:
             return None
         if pod in others:
             return f"{name} is named twice; shares of a pod are on different devices"
-        totals = totals_of(device)
-        left = self._left.get(key, share_room(totals))
-        amounts = share_taken(share, totals)
+        totals = device_capacity_of(device)
+        left = self._left.get(key, whole_device_amounts(totals))
+        amounts = amounts_of_share(share, totals)
         if amounts is None or not share_fits(amounts, left):
             return f"{name} cannot give this share; {_left_of(device, left)} are left"
         self._left[key] = share_left(left, amounts)

@@ -29,7 +29,7 @@ from placer_models.quantity import format_bytes, parse_bytes
 _SHARE_NAMES = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
 
 
-def share_name(written: str) -> str | None:
+def share_resource_name(written: str) -> str | None:
     """Return today's name of a resource asked for by percent or memory, or None for others."""
     name = OTHER_SPELLINGS.get(written, written)
     return name if name in _SHARE_NAMES else None
@@ -48,7 +48,7 @@ def shares_for_resources(
         return []
 
 
-def listed_shares(
+def read_shares_field(
     parts: Sequence[SharePart], shared_units: SharedQuantityUnits, place: DocumentLocation
 ) -> list[DeviceRequest]:
     """Return what the field ``shares`` asks for, in its order.
@@ -67,7 +67,7 @@ def listed_shares(
     return requests
 
 
-def merged_requests(requests: Sequence[DeviceRequest]) -> tuple[DeviceRequest, ...]:
+def merged_device_requests(requests: Sequence[DeviceRequest]) -> tuple[DeviceRequest, ...]:
     """Return the requests ascending by type, whole devices first, equal requests as one."""
     counts: dict[tuple[str, DeviceShare | None], int] = {}
     for request in requests:
@@ -92,7 +92,7 @@ def share_to_dict(request: DeviceRequest) -> Json:
     }
 
 
-def in_order(requests: Resources, grants: Sequence[DeviceGrant]) -> list[DeviceGrant]:
+def in_request_order(requests: Resources, grants: Sequence[DeviceGrant]) -> list[DeviceGrant]:
     """Return devices of a running pod as files list them: in the order of its requests."""
     order = {(request.type, request.share): i for i, request in enumerate(requests.devices)}
     last = len(order)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from placer_models.device_strategy import DeviceStrategy, Strategies, strategy_fault
+from placer_models.device_strategy import DeviceRequestFanOut, Strategies, strategy_fault
 from placer_models.files.errors import shown
 from placer_models.files.faults import DocumentLocation
 from placer_models.instance.requests import device_type_of
@@ -10,8 +10,8 @@ from placer_models.pod import Container, JointAllocation, counts_asked
 from placer_models.policy import AlignmentScope
 
 
-def read_strategies(
-    written: Mapping[str, DeviceStrategy],
+def read_device_strategies(
+    written: Mapping[str, DeviceRequestFanOut],
     containers: Sequence[Container],
     joint: JointAllocation | None,
     scoped: Collection[str],
@@ -29,7 +29,7 @@ def read_strategies(
         place: Where the strategies are written.
 
     """
-    strategies: dict[str, DeviceStrategy] = {}
+    strategies: dict[str, DeviceRequestFanOut] = {}
     for name, strategy in written.items():
         kind = device_type_of(name)
         if kind in strategies:

@@ -14,8 +14,8 @@ from placer_models.files.part import check_name
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
+    CpuLocalityWish,
     ExclusivePolicy,
-    Locality,
     NodeBindPolicy,
 )
 from placer_models.quantity import parse_milli
@@ -69,7 +69,7 @@ def _words(ours: type[StrEnum], others: Iterable[str]) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "enum": [*(word.value for word in ours), *others]})
 
 
-def one_or_more(value: object) -> object:
+def as_tuple(value: object) -> object:
     """Return a list of parts as a tuple, and a part alone as a tuple of one."""
     if isinstance(value, str | dict):
         return (value,)
@@ -108,7 +108,7 @@ Alignment = Annotated[
 """In Kubernetes' spelling or the kubelet's (``single-numa-node``)."""
 
 
-class PodBind(StrEnum):
+class PodBindPolicy(StrEnum):
     """The bind policies of a pod that owns CPUs, and that of pods in the shared pool."""
 
     DEFAULT = BindPolicy.DEFAULT.value
@@ -127,16 +127,16 @@ def _localities(value: object) -> object:
     words = value if isinstance(value, list) else [value]
     known = [_LOCALITIES.get(word, word) if isinstance(word, str) else word for word in words]
     # In whatever order they are said, it is the same wish.
-    wishes = [wish.value for wish in Locality]
+    wishes = [wish.value for wish in CpuLocalityWish]
     if any(word not in wishes for word in known):
         return tuple(known)
     return tuple(wish for wish in wishes if wish in known)
 
 
-_LOCALITY = {"enum": [*(wish.value for wish in Locality), *_LOCALITIES]}
+_LOCALITY = {"enum": [*(wish.value for wish in CpuLocalityWish), *_LOCALITIES]}
 
 Localities = Annotated[
-    tuple[Locality, ...],
+    tuple[CpuLocalityWish, ...],
     BeforeValidator(_localities),
     WithJsonSchema({"anyOf": [_LOCALITY, {"type": "array", "items": _LOCALITY}]}),
 ]
@@ -171,6 +171,6 @@ Level = Annotated[str, AfterValidator(check_name)]
 """The name of a level of the network, such as ``rack``."""
 
 Levels = Annotated[
-    tuple[Level, ...], BeforeValidator(one_or_more, json_schema_input_type=Level | list[Level])
+    tuple[Level, ...], BeforeValidator(as_tuple, json_schema_input_type=Level | list[Level])
 ]
 """One level, or several."""

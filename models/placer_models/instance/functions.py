@@ -29,7 +29,7 @@ def functions_of(
     )
 
 
-def groups_to_list(functions: Sequence[VirtualFunction]) -> list[Json]:
+def virtual_function_groups_to_list(functions: Sequence[VirtualFunction]) -> list[Json]:
     """Return the groups of a device's virtual functions; nothing where none has labels."""
     if not any(function.labels for function in functions):
         return []

@@ -6,7 +6,7 @@ from placer_models.cluster import RunningGang
 from placer_models.files.errors import counted, shown
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
-from placer_models.instance.pods import GivenKeys, PodReader, pod_to_dict
+from placer_models.instance.pods import PodReader, UniqueKeys, pod_to_dict
 from placer_models.instance.schema import (
     GangGroupPart,
     GangPart,
@@ -15,7 +15,7 @@ from placer_models.instance.schema import (
     RunningPart,
     TogetherPart,
 )
-from placer_models.network import NODE_LEVEL, Grouping, LevelRule
+from placer_models.network import NODE_LEVEL, GatherOrSpread, LevelRule
 from placer_models.placement import NamespacedName
 from placer_models.pod import Gang, GangGroup
 from placer_models.policy import GatherLevel, Strength
@@ -32,9 +32,9 @@ class GangReader:
     def __init__(self, pods: PodReader, levels: Collection[str]) -> None:
         self._pods = pods
         self._levels = levels
-        self.names = GivenKeys("gang")
+        self.names = UniqueKeys("gang")
         self._gangs: dict[NamespacedName, Gang] = {}
-        self._group_names = GivenKeys("gang group")
+        self._group_names = UniqueKeys("gang group")
         self._group_of: dict[NamespacedName, str] = {}
 
     def lone(self, part: PodPart, place: DocumentLocation) -> tuple[Gang, ...]:
@@ -99,7 +99,7 @@ class GangReader:
 class RunningGangReader:
     """Reads gangs that run; knows the levels of the network, and the names of other gangs."""
 
-    def __init__(self, names: GivenKeys, levels: Collection[str]) -> None:
+    def __init__(self, names: UniqueKeys, levels: Collection[str]) -> None:
         self._names = names
         self._levels = levels
         self._gangs: dict[NamespacedName, tuple[RunningGang, DocumentLocation]] = {}
@@ -143,7 +143,7 @@ def level_rules(
     part: TogetherPart, known: Collection[str], place: DocumentLocation
 ) -> tuple[LevelRule, ...]:
     """Return what a gang asks of levels, except that it must be on one node (`gather_of`)."""
-    seen: dict[tuple[Grouping, str], Strength] = {}
+    seen: dict[tuple[GatherOrSpread, str], Strength] = {}
     rules = []
     for rule, at in _written(part, place):
         if rule.level not in known:
@@ -151,9 +151,13 @@ def level_rules(
             if len(known) == 1:
                 message += "; give levels by 'networkTopology', or by 'domains' at the nodes"
             at.fault(message, name=rule.level, known=known)
-        elif (rule.grouping, rule.level) in seen and rule.grouping is Grouping.GATHER:
+        elif (rule.grouping, rule.level) in seen and rule.grouping is GatherOrSpread.GATHER:
             at.fault(f"{shown(rule.level)} is asked for twice; keep one of them")
-        elif rule.level != NODE_LEVEL or rule.grouping is not Grouping.GATHER or not rule.required:
+        elif (
+            rule.level != NODE_LEVEL
+            or rule.grouping is not GatherOrSpread.GATHER
+            or not rule.required
+        ):
             rules.append(rule)
         seen[rule.grouping, rule.level] = rule.strength
     return tuple(rules)
@@ -166,14 +170,14 @@ def _written(
     for strength in (Strength.REQUIRED, Strength.PREFERRED):
         levels = getattr(part.gather, strength.value) if part.gather else ()
         for level in levels:
-            yield LevelRule(level, Grouping.GATHER, strength), place.at("gather")
+            yield LevelRule(level, GatherOrSpread.GATHER, strength), place.at("gather")
     for strength in (Strength.REQUIRED, Strength.PREFERRED):
         counts: Mapping[str, int] = getattr(part.spread, strength.value) if part.spread else {}
         for level, count in counts.items():
             at = place.at("spread", strength.value, level)
-            yield LevelRule(level, Grouping.SPREAD, strength, count), at
+            yield LevelRule(level, GatherOrSpread.SPREAD, strength, count), at
     for level, count in part.multiples.items():
-        yield LevelRule(level, Grouping.MULTIPLES, count=count), place.at("multiples", level)
+        yield LevelRule(level, GatherOrSpread.MULTIPLES, count=count), place.at("multiples", level)
 
 
 def lone_to_dict(gang: Gang) -> Json:
@@ -213,11 +217,11 @@ def _levels(gang: Gang | RunningGang) -> Json:
     multiples: dict[str, int] = {}
     for rule in gang.levels:
         match rule.grouping:
-            case Grouping.GATHER:
+            case GatherOrSpread.GATHER:
                 gather.setdefault(rule.strength.value, []).append(rule.level)
-            case Grouping.SPREAD:
+            case GatherOrSpread.SPREAD:
                 spread.setdefault(rule.strength.value, {})[rule.level] = rule.count
-            case Grouping.MULTIPLES:
+            case GatherOrSpread.MULTIPLES:
                 multiples[rule.level] = rule.count
     on_one_node = gather == {"required": [NODE_LEVEL]}
     return {

@@ -6,8 +6,8 @@ from placer_models.capacity import (
     MEMORY,
     MEMORY_PERCENT,
     PERCENT,
+    CapacityUnit,
     Quantity,
-    Unit,
     parse_amount,
     unit_written,
 )
@@ -19,7 +19,7 @@ from placer_models.device_request import (
     GPU_MEMORY_RATIO,
     PERCENT_TYPES,
 )
-from placer_models.device_share import DeviceShare, with_both_memories
+from placer_models.device_share import DeviceShare, with_memory_in_both_units
 from placer_models.files.errors import shown
 from placer_models.files.faults import DocumentLocation
 from placer_models.instance.device_quantities import check_quantity_name
@@ -40,7 +40,7 @@ def memory_of_devices(instance: Instance, placement: Placement) -> DeviceMemory:
     }
 
 
-def resources_of(grant: DeviceGrant, memory_bytes: int) -> dict[str, object]:
+def held_share_to_dict(grant: DeviceGrant, memory_bytes: int) -> dict[str, object]:
     """Return what is held of a device, or nothing if all of it is.
 
     Memory is given in bytes and in percent; whichever was not asked for is rounded down.
@@ -48,7 +48,7 @@ def resources_of(grant: DeviceGrant, memory_bytes: int) -> dict[str, object]:
     """
     if grant.share is None:
         return {}
-    share = with_both_memories(grant.share, memory_bytes)
+    share = with_memory_in_both_units(grant.share, memory_bytes)
     amounts = zip(
         _names(grant.type),
         (share.percent, share.memory_bytes, share.memory_percent),
@@ -56,12 +56,12 @@ def resources_of(grant: DeviceGrant, memory_bytes: int) -> dict[str, object]:
     )
     written: dict[str, object] = {name: amount for name, amount in amounts if amount is not None}
     for quantity in share.capacity:
-        plain = unit_written(quantity.text) is Unit.UNITS
+        plain = unit_written(quantity.text) is CapacityUnit.UNITS
         written[quantity.name] = quantity.amount if plain else quantity.text
     return written
 
 
-def share_of(
+def read_held_share(
     kind: str, resources: Mapping[str, int | str], place: DocumentLocation
 ) -> DeviceShare | None:
     """Return the share that a file says is held, or None if it is all of the device.

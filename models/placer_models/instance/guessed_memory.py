@@ -28,8 +28,8 @@ from placer_models.instance.guessed_room import (
     NumaRoom,
     Resource,
     Where,
-    fitting_sets,
     split_over_numa_nodes,
+    take_fitting_numa_nodes,
 )
 from placer_models.instance.running_defaults import amounts_by_numa_node, pool_of
 from placer_models.placement import NamespacedName
@@ -46,7 +46,7 @@ _NOWHERE: Where = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class GuessedPod:
+class PodWithUnlocatedMemory:
     """A running pod, as far as it is known where it is.
 
     Attributes:
@@ -90,7 +90,7 @@ Holdings = dict[Resource, dict[int, int]]
 def guessed_places(
     node: Node,
     owned: Mapping[QosClass, CpuSet],
-    runners: Sequence[GuessedPod],
+    runners: Sequence[PodWithUnlocatedMemory],
     room: Mapping[Resource, Mapping[int, int]],
 ) -> list[Holdings]:
     """Return what each running pod of a node holds of what is to be guessed.
@@ -114,11 +114,11 @@ def guessed_places(
     return found
 
 
-def numa_node_beside(
+def numa_node_with_pool_room(
     milli: int,
     node: Node,
     owned: Mapping[QosClass, CpuSet],
-    runners: Sequence[GuessedPod],
+    runners: Sequence[PodWithUnlocatedMemory],
 ) -> int | None:
     """Return the first NUMA node whose shared pool holds a request beside bound pods, if any does.
 
@@ -145,7 +145,7 @@ class _Guess:
         self,
         node: Node,
         owned: Mapping[QosClass, CpuSet],
-        runners: Sequence[GuessedPod],
+        runners: Sequence[PodWithUnlocatedMemory],
         room: Mapping[Resource, Mapping[int, int]],
     ) -> None:
         self.node, self.runners = node, runners
@@ -179,7 +179,7 @@ class _Guess:
             self._lay(i, self.runners[i].near)
         return self.found
 
-    def _is_aligned(self, one: GuessedPod) -> bool:
+    def _is_aligned(self, one: PodWithUnlocatedMemory) -> bool:
         """Return whether a policy keeps what the pod holds to NUMA nodes of its CPUs."""
         binding = effective_policy(one.spec.alignment, self.node.alignment) in BINDING
         floats = not one.spec.qos.owns_cpus and one.homes == _NOWHERE
@@ -198,13 +198,13 @@ class _Guess:
                 room.close(one.spec.qos, homes)
         return room
 
-    def _homes(self, one: GuessedPod) -> Where:
+    def _homes(self, one: PodWithUnlocatedMemory) -> Where:
         """Return the NUMA nodes to whose pool a pod is known to be bound."""
         if one.spec.qos.owns_cpus or (one.homes is None and one.is_open):
             return _NOWHERE
         return one.near if one.homes is None else one.homes
 
-    def _wants(self, one: GuessedPod) -> dict[Resource, int]:
+    def _wants(self, one: PodWithUnlocatedMemory) -> dict[Resource, int]:
         """Return what a pod takes of the NUMA nodes that are guessed."""
         follows = one.homes is None and not one.spec.qos.owns_cpus
         return {**one.held, **one.counted} if follows else one.held
@@ -227,7 +227,9 @@ class _Guess:
             for resource in room.has
         ):
             return None
-        found = fitting_sets(room, wants, [partial(self._options, room, one) for one in pods])
+        found = take_fitting_numa_nodes(
+            room, wants, [partial(self._options, room, one) for one in pods]
+        )
         if found is None:
             return None
         return {**dict(zip(aligned, found, strict=True)), **{i: self.runners[i].near for i in near}}
@@ -258,7 +260,9 @@ class _Guess:
                     break
         return found
 
-    def _options(self, room: NumaRoom, one: GuessedPod, *, served: bool = True) -> list[Where]:
+    def _options(
+        self, room: NumaRoom, one: PodWithUnlocatedMemory, *, served: bool = True
+    ) -> list[Where]:
         """Return the sets of NUMA nodes that a pod may be on, best first.
 
         Args:
@@ -284,7 +288,7 @@ class _Guess:
             found += sorted(sets, key=lambda s: (-sum(room.left(MEMORY, n) for n in s), sorted(s)))
         return found
 
-    def _limit(self, one: GuessedPod) -> int | None:
+    def _limit(self, one: PodWithUnlocatedMemory) -> int | None:
         """Return how many NUMA nodes the pod's policy wants; None: any number."""
         policy = effective_policy(one.spec.alignment, self.node.alignment)
         scope = effective_scope(one.spec.scope, self.node.scope)
@@ -296,7 +300,7 @@ class _Guess:
             return restricted_width(*_widths(one.spec, self.node)) or None
         return None
 
-    def _spreads(self, one: GuessedPod) -> bool:
+    def _spreads(self, one: PodWithUnlocatedMemory) -> bool:
         """Return whether a pod is bound to all its NUMA nodes only by having memory of each."""
         return (
             self._is_aligned(one)

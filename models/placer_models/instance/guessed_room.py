@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
 from placer_models.instance.running_defaults import amounts_by_numa_node
-from placer_models.sharing_out import requests_fit, shared_out
+from placer_models.sharing_out import can_share_out, share_out_requests
 
 Resource = Hashable
 """What a pod takes of its NUMA nodes: memory, hugepages of a size, CPUs of a pool."""
@@ -72,10 +72,10 @@ class NumaRoom:
         taken, has = self._taken[resource], self.has[resource]
         if all(len(where) == 1 for where in taken):
             return all(amount <= has.get(min(where), 0) for where, amount in taken.items())
-        return requests_fit(has, list(taken.items()))
+        return can_share_out(has, list(taken.items()))
 
 
-def fitting_sets(
+def take_fitting_numa_nodes(
     room: NumaRoom,
     wants: Sequence[Mapping[Resource, int]],
     options: Sequence[Callable[[], Collection[Where]]],
@@ -140,9 +140,13 @@ def split_over_numa_nodes(
         return plain
     wants = [((numa,), 1) for where, amount, spread in asked if spread for numa in sorted(where)]
     rests = [(where, amount - len(where) * spread) for where, amount, spread in asked]
-    given = shared_out(room, [*wants, *rests]) if all(rest >= 0 for _, rest in rests) else None
+    given = (
+        share_out_requests(room, [*wants, *rests]) if all(rest >= 0 for _, rest in rests) else None
+    )
     if given is None:
-        return [dict(one) for one in shared_out(room, [(w, n) for w, n, _ in asked]) or plain]
+        return [
+            dict(one) for one in share_out_requests(room, [(w, n) for w, n, _ in asked]) or plain
+        ]
     found = given[len(wants) :]
     for (where, _, spread), held in zip(asked, found, strict=True):
         held.update(dict.fromkeys(where, 1) if spread else {})

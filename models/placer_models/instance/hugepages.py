@@ -26,7 +26,7 @@ PageCounts = dict[tuple[int, int], int]
 """(NUMA node, page size in bytes) -> pages."""
 
 
-def resource_of(page_bytes: int) -> str:
+def hugepages_resource_name(page_bytes: int) -> str:
     """Return the one spelling of a resource: pages of 2048Ki are ``hugepages-2Mi``."""
     return PREFIX + format_bytes(page_bytes)
 
@@ -51,7 +51,7 @@ def pages_asked(amounts: Mapping[str, int]) -> tuple[Hugepages, ...]:
     return tuple(Hugepages(size, amount // size) for size, amount in sorted(sizes.items()))
 
 
-def bytes_of_pages(name: str, text: str) -> int:
+def parse_hugepages_amount(name: str, text: str) -> int:
     """Read an amount of a hugepages resource, in bytes: whole pages.
 
     Raises:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.files.errors import counted, named_cpus
+from placer_models.files.errors import counted, cpus_with_noun
 
 
 class ThreadNumbering(StrEnum):
@@ -18,7 +18,7 @@ class ThreadNumbering(StrEnum):
     """The threads of a core follow each other (POWER, hybrid Intel)."""
 
 
-def cores_of_regular_cpus(
+def cores_of_numbered_cpus(
     cpus: CpuSet, threads_per_core: int, numbering: ThreadNumbering
 ) -> list[CpuSet]:
     """Return the cores of a regular set of CPUs, ascending by their first thread."""
@@ -66,9 +66,11 @@ def key_by_cpu(groups: Iterable[CpuSet], present: CpuSet, what: str) -> dict[int
     for key, group in enumerate(ordered):
         if strangers := group - present:
             raise ValueError(
-                f"{what} {format_cpu_list(group)}: the machine has no {named_cpus(strangers)}"
+                f"{what} {format_cpu_list(group)}: the machine has no {cpus_with_noun(strangers)}"
             )
         if twice := keys.keys() & group:
-            raise ValueError(f"{named_cpus(twice)}: in two {what}s at once; a CPU has one {what}")
+            raise ValueError(
+                f"{cpus_with_noun(twice)}: in two {what}s at once; a CPU has one {what}"
+            )
         keys |= dict.fromkeys(group, key)
     return keys

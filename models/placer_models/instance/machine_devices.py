@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from placer_models.capacity import MAX_QUANTITY, Quantity, Unit, parse_amount
+from placer_models.capacity import MAX_QUANTITY, CapacityUnit, Quantity, parse_amount
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import Device, LinkMatrix
 from placer_models.device_share import WHOLE_PERCENT
 from placer_models.files.errors import counted
 from placer_models.instance.device_quantities import check_quantity_name
 from placer_models.instance.functions import functions_of
-from placer_models.instance.machine_links import kinds_within, link_matrix, read_kinds
+from placer_models.instance.machine_links import link_kind_matrix, link_matrix, read_link_kinds
 from placer_models.instance.machine_parts import DevicesPart, GpuLinksPart, complaining_at
 from placer_models.quantity import format_bytes, parse_bytes
 
@@ -55,10 +55,10 @@ def read_links(part: GpuLinksPart | None, minors: Sequence[int]) -> LinkMatrix |
             raise ValueError("within is for links given by all; a matrix names every pair itself")
     if part.matrix is not None:
         with complaining_at("gpuLinks", "matrix"):
-            kinds = read_kinds(part.matrix, len(minors))
+            kinds = read_link_kinds(part.matrix, len(minors))
     else:
         with complaining_at("gpuLinks", "within"):
-            kinds = kinds_within(minors, part.all or "", part.within)
+            kinds = link_kind_matrix(minors, part.all or "", part.within)
     with complaining_at("gpuLinks", "bandwidth"):
         return link_matrix(minors, kinds, part.bandwidth, shared_egress=part.shared_egress)
 
@@ -144,7 +144,7 @@ def _quantity(name: str, part: DevicesPart, i: int) -> Quantity:
     with complaining_at("devices", i, "capacity", name):
         check_quantity_name(name)
         amount, unit = parse_amount(text, unit)
-        if unit is Unit.PERCENT and amount != WHOLE_PERCENT:
+        if unit is CapacityUnit.PERCENT and amount != WHOLE_PERCENT:
             raise ValueError(f"got {text}; a device has 100% of what is shared in percent")
         return Quantity(name, amount, unit)
 

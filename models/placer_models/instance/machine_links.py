@@ -29,7 +29,7 @@ def centi_gb_per_s(gb_per_s: float) -> int:
     return int(centi.quantize(Decimal(1), rounding=ROUND_HALF_UP))
 
 
-def read_kinds(text: str, gpus: int) -> Kinds:
+def read_link_kinds(text: str, gpus: int) -> Kinds:
     """Read a matrix written as one row of kinds for each GPU, with ``X`` on the diagonal."""
     rows = tuple(tuple(line.split()) for line in text.splitlines() if line.strip())
     if len(rows) != gpus:
@@ -50,7 +50,7 @@ def read_kinds(text: str, gpus: int) -> Kinds:
     return rows
 
 
-def kinds_within(
+def link_kind_matrix(
     minors: Sequence[int], everywhere: str, within: Mapping[str, Sequence[str]]
 ) -> Kinds:
     """Return the matrix in which all pairs are of one kind, except for those within groups.

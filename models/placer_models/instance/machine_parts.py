@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from placer_models.capacity import Unit
+from placer_models.capacity import CapacityUnit
 from placer_models.cpuset import MAX_CPU_ID
 from placer_models.files.part import Amount, Part
 from placer_models.instance.fields import Count, CpuList, Minor
@@ -92,7 +92,7 @@ class QuantityPart(Part):
     """A quantity of a device with its unit, where the way it is written does not say it."""
 
     amount: Amount
-    unit: Unit
+    unit: CapacityUnit
 
 
 class DevicesPart(Part):

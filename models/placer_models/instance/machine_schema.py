@@ -9,7 +9,7 @@ from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU
 from placer_models.files.part import Name, Part
 from placer_models.instance.fields import CpuList, GpuList
-from placer_models.instance.machine_cores import cores_of_regular_cpus, group_caches, key_by_cpu
+from placer_models.instance.machine_cores import cores_of_numbered_cpus, group_caches, key_by_cpu
 from placer_models.instance.machine_devices import read_devices, read_links
 from placer_models.instance.machine_partitions import read_partitions
 from placer_models.instance.machine_parts import (
@@ -171,7 +171,7 @@ def _cores(
                     raise ValueError("a core has at least one CPU; one of threads is empty")
             else:
                 cpus = parse_cpu_list(part.cpus)
-                block = cores_of_regular_cpus(cpus, part.threads_per_core, part.numbering)
+                block = cores_of_numbered_cpus(cpus, part.threads_per_core, part.numbering)
             kind_of |= dict.fromkeys(key_by_cpu(block, present, "core"), part.kind)
         cores += block
         if part.cores_per_llc is not None:

@@ -9,8 +9,8 @@ from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device, LinkMatrix
 from placer_models.files.part import Json
 from placer_models.instance.device_quantities import quantity_to_dict
-from placer_models.instance.functions import groups_to_list
-from placer_models.instance.machine_cores import ThreadNumbering, cores_of_regular_cpus
+from placer_models.instance.functions import virtual_function_groups_to_list
+from placer_models.instance.machine_cores import ThreadNumbering, cores_of_numbered_cpus
 from placer_models.instance.machine_links import SELF
 from placer_models.instance.machine_partitions import write_partitions
 from placer_models.policy import CoreKind
@@ -95,7 +95,7 @@ def _shape(cores: Sequence[CpuSet]) -> Json:
     cpus = frozenset[int]().union(*cores)
     if len(cpus) == width * len(cores):
         for numbering in ThreadNumbering:
-            if cores_of_regular_cpus(cpus, width, numbering) == list(cores):
+            if cores_of_numbered_cpus(cpus, width, numbering) == list(cores):
                 how = {} if numbering is ThreadNumbering.STRIDED else {"numbering": numbering.value}
                 return {"cpus": format_cpu_list(cpus), "threadsPerCore": width, **how}
     return {"threads": [format_cpu_list(core) for core in cores]}
@@ -133,7 +133,7 @@ def _block(devices: Sequence[Device]) -> Json:
         **_given(unhealthy=[device.minor for device in devices if not device.healthy]),
         **(
             {"vfGroups": groups}
-            if (groups := groups_to_list(first.virtual_functions))
+            if (groups := virtual_function_groups_to_list(first.virtual_functions))
             else _given(virtualFunctions=len(functions[0]) or None)
         ),
         **_each("virtualFunctionBusIds", functions),

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from placer_models.cluster import Node
-from placer_models.files.errors import shown, suggestion
+from placer_models.files.errors import shown, spelling_suggestion
 from placer_models.files.faults import DocumentLocation
 from placer_models.instance.schema import LevelPart, NodePart
 from placer_models.network import NODE_LEVEL
@@ -54,7 +54,7 @@ class LevelReader:
         labels = {key for node in nodes for key, _ in node.labels}
         for label, place in self._levels.values():
             # A label that no node has may come with further nodes, unless it looks misspelt.
-            hint = "" if label in labels else suggestion(label, labels, cutoff=0.75)
+            hint = "" if label in labels else spelling_suggestion(label, labels, cutoff=0.75)
             if hint:
                 place.at("label").fault(f"no node has the label {shown(label)}{hint}")
         levels = list(self._levels)

@@ -27,15 +27,15 @@ from placer_models.instance.schema import (
     UNSUPPORTED,
     DefaultsPart,
     NodePart,
-    SpecPart,
+    PodSpecPart,
 )
-from placer_models.legal_shares import shared_quantity_units_of
+from placer_models.legal_shares import units_of_shared_quantities
 from placer_models.node_placement import MAX_GENERATION, NodePlacement, NodePod
 from placer_models.placement import Placement
 from placer_models.pod import Pod
 
 
-class NodePodPart(SpecPart):
+class NodePodPart(PodSpecPart):
     """A pod of the node: what it asks for, where it is, how its containers are found."""
 
     namespace: Name = "default"
@@ -80,7 +80,7 @@ def node_placement_of(document: Document) -> NodePlacement:
     file = read_as(NodePlacementFile, place)
     node = _node(file, place)
     pods = PodReader(
-        RequestReader(shared_quantity_units_of([node]), {name for name, _ in node.extended}),
+        RequestReader(units_of_shared_quantities([node]), {name for name, _ in node.extended}),
         on_arm_alone=False,
     )
     found = tuple(_pod(part, node, pods, place.at("pods", i)) for i, part in enumerate(file.pods))

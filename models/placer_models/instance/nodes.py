@@ -8,24 +8,24 @@ from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU, PartitionTable
 from placer_models.files.documents import Document
-from placer_models.files.errors import InputError, named_cpus, shown, suggestion
+from placer_models.files.errors import InputError, cpus_with_noun, shown, spelling_suggestion
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json, check_name, none_if_default
-from placer_models.files.tree import field_name
+from placer_models.files.tree import field_path_text
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
 from placer_models.instance.hugepages import pages_by_numa_node, pages_to_dict
 from placer_models.instance.machine_partitions import read_partitions, write_partitions
 from placer_models.instance.network import LevelReader
-from placer_models.instance.pods import GivenKeys
+from placer_models.instance.pods import UniqueKeys
 from placer_models.instance.requests import (
-    check_extended,
+    check_extended_name,
     device_type_of,
     parse_extended,
 )
 from placer_models.instance.schema import NodePart
 from placer_models.instance.wish_schema import TaintPart
 from placer_models.mig import TABLES, Modes
-from placer_models.policy import Locality, NodeBindPolicy, NumaStrategy
+from placer_models.policy import CpuLocalityWish, NodeBindPolicy, NumaStrategy
 from placer_models.quantity import format_bytes, parse_milli
 from placer_models.taints import Taint
 from placer_models.topology import ARM
@@ -52,7 +52,7 @@ class NodeReader:
         self._defaults = defaults
         self._levels = levels
         self._find = find
-        self._names = GivenKeys("node")
+        self._names = UniqueKeys("node")
         self._count = 0
 
     def nodes(self, part: NodePart, place: DocumentLocation) -> tuple[Node, ...]:
@@ -78,19 +78,19 @@ class NodeReader:
         for field, cpus in (("reservedCpus", reserved), ("unpooledCpus", unpooled)):
             if unknown := cpus - machine.topology.cpu.keys():
                 place.at(field).fault(
-                    f"the machine {machine.name} has no {named_cpus(unknown)}; "
+                    f"the machine {machine.name} has no {cpus_with_noun(unknown)}; "
                     f"it has {format_cpu_list(machine.topology.cpu)}"
                 )
         unhealthy = self._devices(part.unhealthy_devices, machine, place.at("unhealthyDevices"))
         kept = self._devices(part.checkpoint_devices, machine, place.at("checkpointDevices"))
-        cpu_bind = cpu_bind_of(part)
+        cpu_bind = node_bind_policy_of(part)
         if part.cpu_bind_policy not in (None, NodeBindPolicy.NONE, cpu_bind):
             at = place.at("cpuBindPolicy")
             log.warning(
                 "%s: %s: %s does not hold beside the kubelet's full-pcpus-only, which rejects "
                 "all but whole cores: leave one of them out",
                 at.where,
-                field_name(at.path),
+                field_path_text(at.path),
                 part.cpu_bind_policy,
             )
         if cpu_bind is NodeBindPolicy.SPREAD_BY_PCPUS and machine.topology.architecture == ARM:
@@ -119,7 +119,7 @@ class NodeReader:
                     hugepages,
                     partitions,
                     part.gpu_partition_policy,
-                    locality_of(part),
+                    read_preferred_localities(part),
                     numa_strategy_of(part),
                     extended,
                     part.offered,
@@ -143,7 +143,7 @@ class NodeReader:
         try:
             machine = self._find(name, place.document)
         except (ValueError, InputError) as error:
-            hint = suggestion(name, self._machines)
+            hint = spelling_suggestion(name, self._machines)
             place.fault(f"no machine {shown(name)} is given{hint}" if hint else str(error))
             return None
         other = self._machines.setdefault(machine.name, machine)
@@ -191,7 +191,7 @@ class NodeReader:
         types = {device.type for device in machine.devices}
         for name, text in part.extended.items():
             try:
-                check_extended(name)
+                check_extended_name(name)
                 if name in types:
                     raise ValueError(
                         f"the machine {machine.name} has devices of the type {shown(name)}; "
@@ -235,21 +235,21 @@ class NodeReader:
         return frozenset(found)
 
 
-def cpu_bind_of(part: NodePart) -> NodeBindPolicy:
+def node_bind_policy_of(part: NodePart) -> NodeBindPolicy:
     """Return the node's bind policy: the kubelet's, which rejects all else, or its own (C17)."""
     if part.kubelet.cpu_manager_policy_options.full_pcpus_only:
         return NodeBindPolicy.FULL_PCPUS_ONLY
     return part.cpu_bind_policy or NodeBindPolicy.NONE
 
 
-def locality_of(part: NodePart) -> tuple[Locality, ...]:
+def read_preferred_localities(part: NodePart) -> tuple[CpuLocalityWish, ...]:
     """Return what pods would like to stay within: the node's word, else the kubelet's (C17)."""
     if part.cpu_locality is not None:
         return part.cpu_locality
     options = part.kubelet.cpu_manager_policy_options
     told = {
-        Locality.PACKAGE: options.align_by_socket,
-        Locality.LLC: options.prefer_align_cpus_by_uncorecache,
+        CpuLocalityWish.PACKAGE: options.align_by_socket,
+        CpuLocalityWish.LLC: options.prefer_align_cpus_by_uncorecache,
     }
     return tuple(wish for wish, asked in told.items() if asked)
 

@@ -57,7 +57,7 @@ class PlacementClaims:
     strategy: NodeStrategy | None = None
 
 
-def false_status(
+def claimed_status_faults(
     claims: PlacementClaims, instance: Instance, placement: Placement
 ) -> Iterator[str]:
     """Yield what is wrong with the claimed status; at most one message.

@@ -11,10 +11,10 @@ from placer_models.files.documents import Document
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Json, Part
 from placer_models.files.validate import read_as
-from placer_models.goals import strategy_of
+from placer_models.goals import strategy_of_last_tier
 from placer_models.instance.granted import DeviceMemory, memory_of_devices
 from placer_models.instance.placement_claims import MoveInFile, PlacementClaims, TierClaim
-from placer_models.instance.placement_parts import HeldEntry, held_by, held_to_dict
+from placer_models.instance.placement_parts import HeldEntry, held_to_dict, read_held_parts
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import (
     Answer,
@@ -31,7 +31,7 @@ from placer_models.placement import (
     Unplaced,
 )
 from placer_models.pod import pods_of
-from placer_models.reasons import Verdict, verdict_of
+from placer_models.reasons import UnplacedVerdict, verdict_of_reasons
 
 
 class ContainerEntry(HeldEntry):
@@ -98,7 +98,7 @@ class UnplacedEntry(Part):
     name: str
     namespace: str = "default"
     gang: str | None = None
-    verdict: Verdict | None = None
+    verdict: UnplacedVerdict | None = None
     reasons: tuple[str, ...] = ()
     guessed: bool = False
 
@@ -158,7 +158,7 @@ def answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, obje
         "apiVersion": "placer/v1",
         "kind": "Placement",
         "status": _status(answer),
-        "strategy": (strategy_of([v.tier for v in tiers]) or instance.strategy).value,
+        "strategy": (strategy_of_last_tier([v.tier for v in tiers]) or instance.strategy).value,
         "tiers": [_tier(value) for value in tiers],
         "pods": [
             _pod(pod, memory_of)
@@ -188,17 +188,17 @@ def answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, obje
     }
 
 
-def placement_of(document: Document) -> Placement:
+def placement_from_document(document: Document) -> Placement:
     """Return the placement that a document holds; whether it is any good is for the judge.
 
     Raises:
         InputError: The document is not a placement.
 
     """
-    return placement_with_claims(document)[0]
+    return placement_with_file_claims(document)[0]
 
 
-def placement_with_claims(document: Document) -> tuple[Placement, PlacementClaims]:
+def placement_with_file_claims(document: Document) -> tuple[Placement, PlacementClaims]:
     """Return the placement of a document, and the claims about it, which are not checked here.
 
     Raises:
@@ -268,7 +268,7 @@ def _tier(value: TierValue) -> Json:
 
 
 def _unplaced(pod: Unplaced) -> Json:
-    verdict = verdict_of(pod.why)
+    verdict = verdict_of_reasons(pod.why)
     return {
         "name": pod.name,
         "namespace": pod.namespace,
@@ -325,8 +325,8 @@ def read_place(
         gang=gang,
         node=node,
         containers=tuple(
-            ContainerPlacement(c.name, **held_by(c, place.at("containers", i)))
+            ContainerPlacement(c.name, **read_held_parts(c, place.at("containers", i)))
             for i, c in enumerate(entry.containers)
         ),
-        **held_by(entry, place),
+        **read_held_parts(entry, place),
     )

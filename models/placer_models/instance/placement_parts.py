@@ -6,11 +6,11 @@ from typing import Annotated, Any, TypedDict
 from pydantic import Field
 
 from placer_models.cpuset import CpuSet, parse_cpu_list
-from placer_models.environment import name_fault, value_fault
+from placer_models.environment import value_fault, variable_name_fault
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json, Part
 from placer_models.instance.fields import CpuList, Minor
-from placer_models.instance.granted import DeviceMemory, resources_of, share_of
+from placer_models.instance.granted import DeviceMemory, held_share_to_dict, read_held_share
 from placer_models.instance.hugepages import pages_to_dict
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.quantity import parse_bytes
@@ -41,7 +41,7 @@ class HeldEntry(Part):
     env: dict[str, str] = Field(default_factory=dict)
 
 
-class HeldParts(TypedDict):
+class CommonPlacementFields(TypedDict):
     """What `PodPlacement` and `ContainerPlacement` have in common."""
 
     cpuset: CpuSet
@@ -52,7 +52,7 @@ class HeldParts(TypedDict):
     cpu_milli: tuple[tuple[int, int], ...] | None
 
 
-def held_by(entry: HeldEntry, place: DocumentLocation) -> HeldParts:
+def read_held_parts(entry: HeldEntry, place: DocumentLocation) -> CommonPlacementFields:
     """Return what an entry holds, sorted; zeros are left out, except those of counted CPUs."""
     pages = []
     for numa, counts in entry.hugepages.items():
@@ -60,7 +60,7 @@ def held_by(entry: HeldEntry, place: DocumentLocation) -> HeldParts:
             at = place.at("hugepages", numa, size)
             pages.append((_id(numa, at), at.parsed(parse_bytes, size, 0), count))
     for name, value in entry.env.items():
-        if told := name_fault(name) or value_fault(value):
+        if told := variable_name_fault(name) or value_fault(value):
             place.at("env", name).fault(told)
     memory = [(_id(numa, place.at("memory", numa)), size) for numa, size in entry.memory.items()]
     milli = [(_id(n, place.at("cpuMilli", n)), m) for n, m in (entry.cpu_milli or {}).items()]
@@ -69,7 +69,7 @@ def held_by(entry: HeldEntry, place: DocumentLocation) -> HeldParts:
             d.type,
             d.minor,
             d.id,
-            share_of(d.type, d.resources, place.at("devices", i, "resources")),
+            read_held_share(d.type, d.resources, place.at("devices", i, "resources")),
             tuple(sorted(d.vfs)),
         )
         for i, d in enumerate(entry.devices)
@@ -93,21 +93,21 @@ def held_to_dict(
             "type": d.type,
             "minor": d.minor,
             "id": d.id,
-            "resources": resources_of(d, memory_of.get((node, d.type, d.minor), 0)),
+            "resources": held_share_to_dict(d, memory_of.get((node, d.type, d.minor), 0)),
             "vfs": list(d.vfs),
         }
         for d in held.devices
     ]
     return {
-        "cpu_milli": None if held.cpu_milli is None else by_text(held.cpu_milli),
-        "memory": by_text(held.memory_bytes),
+        "cpu_milli": None if held.cpu_milli is None else by_numa_node_as_text(held.cpu_milli),
+        "memory": by_numa_node_as_text(held.memory_bytes),
         "hugepages": pages_to_dict(held.hugepages),
         "devices": devices,
         "env": dict(held.env),
     }
 
 
-def by_text(amounts: Iterable[tuple[int, int]]) -> Json:
+def by_numa_node_as_text(amounts: Iterable[tuple[int, int]]) -> Json:
     """Return amounts by NUMA node, which is text in files."""
     return {str(numa): amount for numa, amount in amounts}
 

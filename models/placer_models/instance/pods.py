@@ -7,20 +7,20 @@ from placer_models.files.errors import shown
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Json, check_name
 from placer_models.host_ports import HostPort
-from placer_models.instance.affinity import affinity_terms, affinity_to_dict, place_of_term
+from placer_models.instance.affinity import affinity_terms, affinity_to_dict, term_level_location
 from placer_models.instance.cpu_policies import (
     cpu_policies_to_dict,
     read_bind,
-    read_burst,
+    read_constrained_burst,
     read_exclusive,
-    with_limits,
+    with_cpu_limits,
 )
-from placer_models.instance.device_strategies import read_strategies
+from placer_models.instance.device_strategies import read_device_strategies
 from placer_models.instance.functions import read_function_selectors
 from placer_models.instance.joint import joint_to_dict, read_joint
 from placer_models.instance.node_affinity import node_affinity_to_dict, read_node_affinity
 from placer_models.instance.requests import RequestReader, device_type_of, requests_to_dict
-from placer_models.instance.schema import ContainerPart, MemberPart, SpecPart, VariantPart
+from placer_models.instance.schema import ContainerPart, MemberPart, PodSpecPart, VariantPart
 from placer_models.instance.topology_spread import spread_constraints, spread_to_list
 from placer_models.instance.wish_schema import HostPortPart, TolerationPart
 from placer_models.legal import SpecFault, spec_faults
@@ -60,7 +60,7 @@ _FILE_FIELDS = {
 """Field of a spec -> field of files, where they differ."""
 
 
-class GivenKeys:
+class UniqueKeys:
     """The keys given so far of one kind of thing, and where each is given."""
 
     def __init__(self, kind: str) -> None:
@@ -111,12 +111,12 @@ class PodReader:
         self._requests = requests
         self._device_choice = device_choice
         self._on_arm_alone = on_arm_alone
-        self._names = GivenKeys("pod")
+        self._names = UniqueKeys("pod")
         self._uids: dict[str, DocumentLocation] = {}
         self._count = 0
 
     def spec(
-        self, part: SpecPart, place: DocumentLocation, *, on_arm_alone: bool = False
+        self, part: PodSpecPart, place: DocumentLocation, *, on_arm_alone: bool = False
     ) -> tuple[PodSpec, PodLimits]:
         """Return what decides where the pod can go, and what it may use there at most.
 
@@ -132,9 +132,9 @@ class PodReader:
         if qos is None:
             asked = any(c.requests != Resources() for c in containers)
             qos = QosClass.LS if asked else QosClass.BE
-        is_burst = read_burst(part, containers, cpu_limits, qos, place)
+        is_burst = read_constrained_burst(part, containers, cpu_limits, qos, place)
         if is_burst:
-            containers = with_limits(containers, cpu_limits)
+            containers = with_cpu_limits(containers, cpu_limits)
         bind, strength = read_bind(part)
         exclusive, apart = read_exclusive(part)
         for field, said in (
@@ -189,7 +189,7 @@ class PodReader:
             exclusive_strength=apart,
             scope=part.numa_scope,
             constrained_burst=is_burst,
-            strategies=read_strategies(
+            strategies=read_device_strategies(
                 part.allocate_strategy,
                 containers,
                 joint,
@@ -201,7 +201,7 @@ class PodReader:
             host_ports=_host_ports(part, place),
             variants=self._going_with(variants, containers, part, place),
         )
-        limited = replace(spec, containers=with_limits(containers, cpu_limits))
+        limited = replace(spec, containers=with_cpu_limits(containers, cpu_limits))
         for fault in spec_faults(limited, on_arm_alone=on_arm_alone):
             at = _place_of(fault, part, place)
             # The limit of a container may have been said to be wrong in the words of files.
@@ -214,7 +214,7 @@ class PodReader:
         )
 
     def _variants(
-        self, part: SpecPart, cpu_limits: Sequence[int | None], place: DocumentLocation
+        self, part: PodSpecPart, cpu_limits: Sequence[int | None], place: DocumentLocation
     ) -> tuple[Variant, ...]:
         """Return what the pod asks for on some nodes."""
         found = []
@@ -226,7 +226,7 @@ class PodReader:
                     container.requests, container.limits, container.shares, at
                 )
                 containers.append(Container(container.name, requests, container.role))
-            limited = with_limits(tuple(containers), cpu_limits) if cpu_limits else containers
+            limited = with_cpu_limits(tuple(containers), cpu_limits) if cpu_limits else containers
             labels = tuple(sorted(written.node_labels.items()))
             found.append(Variant(labels, tuple(limited)))
         return tuple(found)
@@ -235,7 +235,7 @@ class PodReader:
         self,
         variants: tuple[Variant, ...],
         containers: tuple[Container, ...],
-        part: SpecPart,
+        part: PodSpecPart,
         place: DocumentLocation,
     ) -> tuple[Variant, ...]:
         """Return the variants that go with all else that the pod asks for."""
@@ -256,7 +256,7 @@ class PodReader:
         return tuple(found)
 
     def spec_or_illegal(
-        self, part: SpecPart, place: DocumentLocation, *, on_arm_alone: bool = False
+        self, part: PodSpecPart, place: DocumentLocation, *, on_arm_alone: bool = False
     ) -> tuple[PodSpec, PodLimits, Illegal | None]:
         """Return the same, and what is illegal about the pod.
 
@@ -274,7 +274,7 @@ class PodReader:
         return spec, limits, Illegal(error.field, f"{error.message}{more}", where)
 
     def _scopes(
-        self, part: SpecPart, containers: Sequence[Container], place: DocumentLocation
+        self, part: PodSpecPart, containers: Sequence[Container], place: DocumentLocation
     ) -> tuple[tuple[str, DeviceScope], ...]:
         """Return the scope of each device type that the pod asks for."""
         asked = {request.type for c in containers for request in c.requests.devices}
@@ -316,7 +316,7 @@ class PodReader:
                 self.illegal[namespace, name] = illegal
         return tuple(pods)
 
-    def uid(self, part: SpecPart, place: DocumentLocation) -> str:
+    def uid(self, part: PodSpecPart, place: DocumentLocation) -> str:
         """Return the uid of a pod, empty if it has none; two pods of one uid are a fault."""
         if not part.uid:
             return ""
@@ -339,7 +339,7 @@ class PodReader:
             place.at("name").fault(str(error))
 
     def _containers(
-        self, part: SpecPart, place: DocumentLocation
+        self, part: PodSpecPart, place: DocumentLocation
     ) -> tuple[tuple[Container, ...], tuple[ContainerLimits, ...]]:
         """Return the containers and the limits of each."""
         if not part.containers:
@@ -359,7 +359,7 @@ class PodReader:
         return tuple(containers), tuple(limits)
 
 
-def _host_ports(part: SpecPart, place: DocumentLocation) -> tuple[HostPort, ...]:
+def _host_ports(part: PodSpecPart, place: DocumentLocation) -> tuple[HostPort, ...]:
     """Return the ports of the node that the pod asks for."""
     ports: list[HostPort] = []
     for i, written in enumerate(part.host_ports):
@@ -371,7 +371,7 @@ def _host_ports(part: SpecPart, place: DocumentLocation) -> tuple[HostPort, ...]
     return tuple(sorted(ports))
 
 
-def _place_of(fault: SpecFault, part: SpecPart, place: DocumentLocation) -> DocumentLocation:
+def _place_of(fault: SpecFault, part: PodSpecPart, place: DocumentLocation) -> DocumentLocation:
     """Return the place of the field of a spec that is at fault."""
     match fault.field:
         case ("containers", int(index), *rest):
@@ -385,13 +385,13 @@ def _place_of(fault: SpecFault, part: SpecPart, place: DocumentLocation) -> Docu
                     return at.at("requests", "cpu")
             return at
         case ("affinity", int(index), *_):
-            return place_of_term(part, index, place)
+            return term_level_location(part, index, place)
         case (str(name), *_):
             return place.at(_FILE_FIELDS.get(name, name))
     return place
 
 
-def _message_of(fault: SpecFault, part: SpecPart) -> str:
+def _message_of(fault: SpecFault, part: PodSpecPart) -> str:
     """Return what is wrong with a spec in the words of files."""
     name = str(fault.field[0])
     given = "" if part.qos else ", for none is given"
@@ -405,14 +405,14 @@ def pod_to_dict(pod: Pod) -> Json:
     spec, limits = pod.spec, dict(pod.limits)
     only = spec.containers[0]
     if spec.containers == (replace(only, name=ONLY_CONTAINER, role=ContainerRole.APP),):
-        asked = SpecPart.written(**_requests(only, limits))
+        asked = PodSpecPart.written(**_requests(only, limits))
     else:
         asked = {"containers": [_container_to_dict(c, limits) for c in spec.containers]}
     return {
-        **SpecPart.written(name=pod.name, qos=spec.qos),
+        **PodSpecPart.written(name=pod.name, qos=spec.qos),
         **asked,
         **cpu_policies_to_dict(spec),
-        **SpecPart.written(
+        **PodSpecPart.written(
             numa_policy=spec.alignment,
             numa_scope=spec.scope,
             node_selector=dict(spec.node_selector),
@@ -426,7 +426,7 @@ def pod_to_dict(pod: Pod) -> Json:
             labels=dict(spec.labels),
         ),
         **affinity_to_dict(spec),
-        **SpecPart.written(
+        **PodSpecPart.written(
             topology_spread=spread_to_list(spec.spread),
             vf_selector={kind: dict(wish) for kind, wish in spec.functions},
             joint_allocate=joint_to_dict(spec.joint),

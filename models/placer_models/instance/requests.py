@@ -14,27 +14,27 @@ from placer_models.device_request import (
     WHOLE_GPUS,
     parse_whole,
 )
-from placer_models.files.errors import shown, suggestion
+from placer_models.files.errors import shown, spelling_suggestion
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.instance.device_shares import (
-    listed_shares,
-    merged_requests,
-    share_name,
+    merged_device_requests,
+    read_shares_field,
+    share_resource_name,
     share_to_dict,
     shares_for_resources,
 )
 from placer_models.instance.hugepages import (
     PREFIX,
-    bytes_of_pages,
+    hugepages_resource_name,
     page_bytes_of,
     pages_asked,
-    resource_of,
+    parse_hugepages_amount,
 )
 from placer_models.instance.schema import SharePart
 from placer_models.legal_shares import SharedQuantityUnits
 from placer_models.limits import ContainerLimits
-from placer_models.mig import profile_types
+from placer_models.mig import mig_device_types
 from placer_models.pod import Container, DeviceRequest, Resources
 from placer_models.quantity import format_bytes, parse_bytes, parse_milli
 
@@ -142,10 +142,10 @@ class RequestReader:
             hugepages=pages_asked(
                 {name: asked.pop(name) for name in list(asked) if name.startswith(PREFIX)}
             ),
-            devices=merged_requests(
+            devices=merged_device_requests(
                 [
                     *self._devices(asked, place.at("requests")),
-                    *listed_shares(shares, self._shared_units, place.at("shares")),
+                    *read_shares_field(shares, self._shared_units, place.at("shares")),
                 ]
             ),
             extended=extended,
@@ -179,7 +179,7 @@ class RequestReader:
             if part.type in self._types | {GPU}:
                 continue
             # A type that no machine has is a legal wish; a slip of the pen is not.
-            hint = suggestion(part.type, {GPU, *self._types}, cutoff=0.75)
+            hint = spelling_suggestion(part.type, {GPU, *self._types}, cutoff=0.75)
             if part.type in GPU_NAMES or hint:
                 why = f"no machine has a device type {shown(part.type)}"
                 problem = f"{why}{hint or f'; write {GPU}'}"
@@ -193,10 +193,12 @@ class RequestReader:
 
     def _devices(self, asked: Mapping[str, int], place: DocumentLocation) -> list[DeviceRequest]:
         """Return what is asked of devices, by count, by percent or by memory."""
-        if not any(share_name(name) for name in asked):
+        if not any(share_resource_name(name) for name in asked):
             return [DeviceRequest(t, n) for t, n in sorted(asked.items()) if n > 0]
         together = {
-            name: n for name, n in asked.items() if share_name(name) or name in (GPU, RDMA, FPGA)
+            name: n
+            for name, n in asked.items()
+            if share_resource_name(name) or name in (GPU, RDMA, FPGA)
         }
         others = [
             DeviceRequest(t, n) for t, n in sorted(asked.items()) if n > 0 and t not in together
@@ -237,18 +239,18 @@ class RequestReader:
             )
         elif name.startswith(PREFIX):
             return  # what is wrong with its size is said with its amount
-        elif share_name(name):
+        elif share_resource_name(name):
             return
-        elif is_mig_instance(name) and name not in profile_types():
-            hint = suggestion(name, sorted(profile_types()))
+        elif is_mig_instance(name) and name not in mig_device_types():
+            hint = spelling_suggestion(name, sorted(mig_device_types()))
             yield f"no GPU has the MIG profile {shown(name)}{hint}"
         elif name not in (CPU, MEMORY, GPU) and name not in self._types | self._extended:
             # A type that no machine has is a legal wish; a slip of the pen is not.
-            hint = suggestion(name, (CPU, MEMORY, GPU), cutoff=0.75) or _other_gpu(name)
+            hint = spelling_suggestion(name, (CPU, MEMORY, GPU), cutoff=0.75) or _other_gpu(name)
             if name in _NO_PROFILE:
                 yield f"{shown(name)} is no resource; name a profile, such as {MIG}1g.5gb"
             elif name.startswith(_SHARE_DOMAINS):
-                hint = suggestion(name, DEVICE_RESOURCES, cutoff=0.75)
+                hint = spelling_suggestion(name, DEVICE_RESOURCES, cutoff=0.75)
                 yield f"{shown(name)} is no resource{hint} (rule device-name)"
             elif hint:
                 yield f"no machine has a device type {shown(name)}{hint}"
@@ -259,12 +261,12 @@ class RequestReader:
 def _other_gpu(name: str) -> str:
     """Return a hint if a name nearly spells the GPUs of a vendor, such as ``nvidia.com/gpus``."""
     domain, slash, kind = name.partition("/")
-    if slash and f"{domain}/{GPU}" in GPU_NAMES and suggestion(kind, (GPU,), cutoff=0.75):
+    if slash and f"{domain}/{GPU}" in GPU_NAMES and spelling_suggestion(kind, (GPU,), cutoff=0.75):
         return f"; did you mean '{domain}/{GPU}'?"
     return ""
 
 
-def check_extended(name: str) -> None:
+def check_extended_name(name: str) -> None:
     """Refuse what cannot be the name of an extended resource.
 
     Raises:
@@ -273,7 +275,7 @@ def check_extended(name: str) -> None:
     """
     if reason := unsupported_resource(name):
         raise ValueError(reason)
-    if name in (CPU, MEMORY, *GPU_NAMES) or name.startswith(PREFIX) or share_name(name):
+    if name in (CPU, MEMORY, *GPU_NAMES) or name.startswith(PREFIX) or share_resource_name(name):
         raise ValueError(f"{shown(name)} is what a machine has; take another name")
     if is_mig_instance(device_type_of(name)):
         raise ValueError(f"{shown(name)} is cut out of a GPU; say by 'mig' which are in MIG mode")
@@ -334,12 +336,12 @@ def _amount(name: str, text: str) -> int:
         return cpu_milli_of(text)
     if name == GPU_MEMORY:
         return parse_bytes(text)
-    if share_name(name):
+    if share_resource_name(name):
         return parse_whole(text)
     if name == MEMORY:
         return memory_bytes_of(text)
     if name.startswith(PREFIX):
-        return _at_most(bytes_of_pages(name, text), MAX_MEMORY_BYTES, text, "1Pi")
+        return _at_most(parse_hugepages_amount(name, text), MAX_MEMORY_BYTES, text, "1Pi")
     if not _WHOLE.fullmatch(text):
         _refuse_negative(text)
         raise ValueError(
@@ -373,10 +375,10 @@ def _name(key: str) -> str:
         return device_type_of(key)
     if key.startswith(PREFIX):
         try:
-            return resource_of(page_bytes_of(key.removeprefix(PREFIX)))
+            return hugepages_resource_name(page_bytes_of(key.removeprefix(PREFIX)))
         except ValueError:
             return key  # its amount is refused
-    return share_name(key) or key
+    return share_resource_name(key) or key
 
 
 def requests_to_dict(container: Container, limits: ContainerLimits) -> Json:
@@ -395,7 +397,9 @@ def requests_to_dict(container: Container, limits: ContainerLimits) -> Json:
     asked.update({CPU: _cpus(requests.cpu_milli)} if requests.cpu_milli else {})
     asked.update({MEMORY: format_bytes(requests.memory_bytes)} if requests.memory_bytes else {})
     for pages in requests.hugepages:
-        asked[resource_of(pages.page_bytes)] = format_bytes(pages.page_bytes * pages.count)
+        asked[hugepages_resource_name(pages.page_bytes)] = format_bytes(
+            pages.page_bytes * pages.count
+        )
     asked.update({d.type: d.count for d in requests.devices if d.share is None})
     asked.update(requests.extended)
     shares = [share_to_dict(request) for request in requests.devices if request.share]

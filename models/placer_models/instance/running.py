@@ -9,18 +9,18 @@ from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.device_share import DeviceShare
-from placer_models.files.errors import counted, cpus_are, shown
+from placer_models.files.errors import counted, cpus_with_verb, shown
 from placer_models.files.faults import DocumentLocation
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.instance.functions import FunctionHolders, held_functions
-from placer_models.instance.guessed_memory import MEMORY, GuessedPod, guessed_places
+from placer_models.instance.guessed_memory import MEMORY, PodWithUnlocatedMemory, guessed_places
 from placer_models.instance.guessed_room import Resource
 from placer_models.instance.hugepages import pages_given
 from placer_models.instance.nodes import missing_device
 from placer_models.instance.pods import PodReader
 from placer_models.instance.requests import device_type_of
 from placer_models.instance.running_defaults import (
-    containers_of,
+    default_cpus_by_container,
     numa_nodes_near,
     pool_of,
 )
@@ -191,11 +191,11 @@ class RunningReader:
             ("offline", (cpus & topology.cpu.keys()) - topology.online),
         ):
             if wrong:
-                at.fault(f"{cpus_are(wrong)} {what}; take others")
+                at.fault(f"{cpus_with_verb(wrong)} {what}; take others")
         owners = self._held[node.name].cpus
         if twice := cpus & owners.keys():
             at.fault(
-                f"{cpus_are(twice)} held by the running pod "
+                f"{cpus_with_verb(twice)} held by the running pod "
                 f"{shown(owners[min(twice)])} already; a CPU has one owner"
             )
         owners.update(dict.fromkeys(cpus, pod.title))
@@ -308,7 +308,7 @@ class RunningReader:
         return taken
 
 
-def _runner(seat: _Seat) -> GuessedPod:
+def _runner(seat: _Seat) -> PodWithUnlocatedMemory:
     """Return what is known of where a pod is, and what is not."""
     spec, topology = seat.pod.spec, seat.node.machine.topology
     asked = spec.requests
@@ -321,7 +321,7 @@ def _runner(seat: _Seat) -> GuessedPod:
             homes = numa_nodes_of(seat.cpus, topology)
         elif is_bound_by_policy(spec, seat.node):
             homes = None
-    return GuessedPod(
+    return PodWithUnlocatedMemory(
         (seat.pod.namespace, seat.pod.name),
         spec,
         frozenset(near),
@@ -356,7 +356,7 @@ def _placed_on(
         gang=seat.gang,
         node=node.name,
         cpuset=cpuset,
-        containers=containers_of(pod.spec, cpuset, node.machine.topology),
+        containers=default_cpus_by_container(pod.spec, cpuset, node.machine.topology),
         memory_bytes=tuple(sorted((seat.memory or {}).items())),
         hugepages=tuple(
             (numa, size, count)

@@ -54,7 +54,7 @@ def numa_nodes_near(
     return frozenset(local)
 
 
-def containers_of(
+def default_cpus_by_container(
     spec: PodSpec, cpuset: CpuSet, topology: Topology
 ) -> tuple[ContainerPlacement, ...]:
     """Return the CPUs of each container of a pod (rule ``containers``).

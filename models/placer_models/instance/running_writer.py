@@ -10,8 +10,8 @@ from placer_models.bound import (
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.files.part import Json
-from placer_models.illegal_running import as_counted
-from placer_models.instance.device_shares import in_order
+from placer_models.illegal_running import counted_as_legal
+from placer_models.instance.device_shares import in_request_order
 from placer_models.instance.hugepages import pages_to_dict
 from placer_models.instance.nodes import minors_by_type
 from placer_models.instance.pods import pod_to_dict
@@ -28,10 +28,10 @@ def running_to_dict(running: RunningPod, node: Node, *, in_gang: bool) -> Json:
         in_gang: Whether its gang is one of those that run.
 
     """
-    running = as_counted(running)
+    running = counted_as_legal(running)
     pod, placement = running.pod, running.placement
     cpus = _cpus_said(running, node)
-    devices = in_order(pod.spec.requests, placement.devices)
+    devices = in_request_order(pod.spec.requests, placement.devices)
     functions: dict[str, dict[int, int]] = {}
     for grant in placement.devices:
         for function in grant.vfs:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from placer_models.device import GPU
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.files.part import Amount, AmountsByName, Id, MetadataPart, Name, Part
 from placer_models.instance.demand_schema import ExpectedDemandPart
 from placer_models.instance.fields import (
@@ -23,7 +23,7 @@ from placer_models.instance.fields import (
     NodeBind,
     Pages,
     Percent,
-    PodBind,
+    PodBindPolicy,
     PodExclusive,
     Priority,
     Switch,
@@ -157,7 +157,7 @@ class VariantPart(Part):
     containers: tuple[ContainerPart, ...] = Field(min_length=1)
 
 
-class SpecPart(Part):
+class PodSpecPart(Part):
     """What every pod may say: members of gangs, lone pods and running ones."""
 
     name: Name
@@ -183,7 +183,7 @@ class SpecPart(Part):
         default_factory=dict,
         description="By device type: labels of the virtual function that comes with each share.",
     )
-    allocate_strategy: dict[str, DeviceStrategy] = Field(
+    allocate_strategy: dict[str, DeviceRequestFanOut] = Field(
         default_factory=dict,
         description="By device type: of how many devices the pod has what it asks of one.",
     )
@@ -202,7 +202,7 @@ class SpecPart(Part):
     )
 
 
-class MemberPart(SpecPart):
+class MemberPart(PodSpecPart):
     """One member of a gang, or as many alike as there are replicas."""
 
     replicas: Count | None = None
@@ -280,7 +280,7 @@ class GangGroupPart(Part):
     gangs: tuple[str, ...] = Field(min_length=1)
 
 
-class RunningPart(SpecPart):
+class RunningPart(PodSpecPart):
     """A pod in its place."""
 
     namespace: Name = "default"
@@ -342,7 +342,7 @@ UNSUPPORTED = {
 _STRENGTH = ", or one of them with its strength: {required: "
 
 SHORT_FORMS = {
-    "BindPart": f"{', '.join(PodBind)}{_STRENGTH}{PodBind.FULL_PCPUS}}}",
+    "BindPart": f"{', '.join(PodBindPolicy)}{_STRENGTH}{PodBindPolicy.FULL_PCPUS}}}",
     "ExclusivePart": f"{', '.join(PodExclusive)}{_STRENGTH}{PodExclusive.PCPU_LEVEL}}}",
     "GatherPart": "a level such as node or rack, or levels with their strength: {preferred: rack}",
     "JointPart": "types and a scope, such as {deviceTypes: [gpu, rdma], requiredScope: SamePCIe}",

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from placer_models.affinity import AffinityLevel
 from placer_models.files.part import Part
 from placer_models.host_ports import ANY_IP, MOST_PORT, HostPort, Protocol
-from placer_models.instance.fields import Count, PodBind, PodExclusive, one_or_more
+from placer_models.instance.fields import Count, PodBindPolicy, PodExclusive, as_tuple
 from placer_models.node_affinity import NodeTerm
 from placer_models.policy import MOST_WEIGHT, JointScope
 from placer_models.selectors import COMPARING, LabelExpression, SelectorOperator
@@ -48,8 +48,8 @@ class BindPart(StrengthPart):
     at_most = 1
     expected = "one policy with its strength, such as 'required: FullPCPUs'"
 
-    preferred: PodBind | None = None
-    required: PodBind | None = None
+    preferred: PodBindPolicy | None = None
+    required: PodBindPolicy | None = None
 
 
 class JointPart(Part):
@@ -72,7 +72,7 @@ OneOf = Annotated[
     tuple[str, ...],
     Field(min_length=1),
     BeforeValidator(
-        one_or_more,
+        as_tuple,
         json_schema_input_type=str | Annotated[tuple[str, ...], Field(min_length=1)],
     ),
 ]
@@ -83,7 +83,9 @@ def _wished(value: object) -> object:
     return {"preferred": value} if isinstance(value, str) else value
 
 
-Bind = Annotated[BindPart, BeforeValidator(_wished, json_schema_input_type=PodBind | BindPart)]
+Bind = Annotated[
+    BindPart, BeforeValidator(_wished, json_schema_input_type=PodBindPolicy | BindPart)
+]
 """``FullPCPUs`` alone is a wish; ``{required: FullPCPUs}`` is a demand."""
 
 
@@ -130,9 +132,7 @@ class PodExpressionPart(ExpressionPart):
 
 PodExpressions = Annotated[
     tuple[PodExpressionPart, ...],
-    BeforeValidator(
-        one_or_more, json_schema_input_type=PodExpressionPart | list[PodExpressionPart]
-    ),
+    BeforeValidator(as_tuple, json_schema_input_type=PodExpressionPart | list[PodExpressionPart]),
 ]
 """One expression, or several."""
 
@@ -207,7 +207,7 @@ class SpreadPart(Part):
 
 SpreadParts = Annotated[
     tuple[SpreadPart, ...],
-    BeforeValidator(one_or_more, json_schema_input_type=SpreadPart | list[SpreadPart]),
+    BeforeValidator(as_tuple, json_schema_input_type=SpreadPart | list[SpreadPart]),
 ]
 """One constraint, or several."""
 
@@ -242,14 +242,12 @@ class AffinityPart(StrengthPart):
 
     required: Annotated[
         tuple[AffinityTermPart, ...],
-        BeforeValidator(
-            one_or_more, json_schema_input_type=AffinityTermPart | list[AffinityTermPart]
-        ),
+        BeforeValidator(as_tuple, json_schema_input_type=AffinityTermPart | list[AffinityTermPart]),
     ] = ()
     preferred: Annotated[
         tuple[PreferredAffinityTermPart, ...],
         BeforeValidator(
-            one_or_more,
+            as_tuple,
             json_schema_input_type=PreferredAffinityTermPart | list[PreferredAffinityTermPart],
         ),
     ] = ()
@@ -257,7 +255,7 @@ class AffinityPart(StrengthPart):
 
 NodeExpressions = Annotated[
     tuple[ExpressionPart, ...],
-    BeforeValidator(one_or_more, json_schema_input_type=ExpressionPart | list[ExpressionPart]),
+    BeforeValidator(as_tuple, json_schema_input_type=ExpressionPart | list[ExpressionPart]),
 ]
 """One expression about nodes, or several."""
 
@@ -295,12 +293,12 @@ class NodeAffinityPart(StrengthPart):
 
     required: Annotated[
         tuple[NodeTermPart, ...],
-        BeforeValidator(one_or_more, json_schema_input_type=NodeTermPart | list[NodeTermPart]),
+        BeforeValidator(as_tuple, json_schema_input_type=NodeTermPart | list[NodeTermPart]),
     ] = ()
     preferred: Annotated[
         tuple[PreferredNodeTermPart, ...],
         BeforeValidator(
-            one_or_more, json_schema_input_type=PreferredNodeTermPart | list[PreferredNodeTermPart]
+            as_tuple, json_schema_input_type=PreferredNodeTermPart | list[PreferredNodeTermPart]
         ),
     ] = ()
 

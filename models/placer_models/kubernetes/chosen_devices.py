@@ -20,13 +20,13 @@ _WHOLE = "placer/whole"
 """The quantity that every marked device has; who takes it has the device for itself."""
 
 
-def mark_of(devices: Iterable[tuple[str, ...]]) -> str:
+def device_set_digest(devices: Iterable[tuple[str, ...]]) -> str:
     """Return the mark of devices, by the names that their drivers gave them."""
     said = "\n".join(sorted("\t".join(one) for one in devices))
     return f"{_MARK}{hashlib.sha256(said.encode()).hexdigest()[:8]}"
 
 
-def share_of(kind: str, mark: str) -> DeviceShare:
+def share_within_device_set(kind: str, mark: str) -> DeviceShare:
     """Return what is taken of each device of a type by who asks for those with the mark.
 
     A share of a GPU names its memory, and so nobody has a part of a GPU whose memory is taken.
@@ -36,7 +36,7 @@ def share_of(kind: str, mark: str) -> DeviceShare:
     return DeviceShare(capacity=(Quantity(mark, 1), Quantity(_WHOLE, 1)))
 
 
-def mark_in(share: DeviceShare | None) -> str:
+def device_set_digest_in(share: DeviceShare | None) -> str:
     """Return the mark of the devices that a share is taken of; empty if there is none."""
     names = (one.name for one in share.capacity) if share else ()
     return next((name for name in names if name.startswith(_MARK)), "")

@@ -4,7 +4,7 @@ import codecs
 from typing import IO, NamedTuple
 
 from placer_models.files.errors import InputError
-from placer_models.files.mistaken import KUBECTL_ERRORS, kubectl_failed
+from placer_models.files.mistaken import KUBECTL_ERRORS, kubectl_error_advice
 from placer_models.files.reading import Tell
 
 CHUNK = 2**20
@@ -18,7 +18,7 @@ ChunkValue = None | bool | int | float | str | list["ChunkValue"] | dict[str, "C
 """Values of YAML and JSON."""
 
 
-class Chunk(NamedTuple):
+class ObjectChunk(NamedTuple):
     """An item of a List, or a whole document (a List without its items).
 
     Attributes:
@@ -36,7 +36,7 @@ class Chunk(NamedTuple):
     is_list: bool = False
 
 
-class Chunks:
+class Utf8Stream:
     """The text of a stream of UTF-8, without a byte order mark and without kubectl's errors."""
 
     def __init__(
@@ -98,6 +98,6 @@ class Chunks:
                 continue
             line = seen[at + 1 : at + 1001].partition("\n")[0].rstrip("\r")
             number = self._lines + seen.count("\n", 0, at + 1)
-            raise InputError(self._file, number, "", f"holds {kubectl_failed(line)}")
+            raise InputError(self._file, number, "", f"holds {kubectl_error_advice(line)}")
         self._last = seen[-_ERROR_CHARACTERS:]
         self._lines += seen.count("\n", 0, len(seen) - len(self._last))

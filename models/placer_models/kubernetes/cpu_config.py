@@ -22,7 +22,7 @@ def opaque_cpu_config(request: str, cpus: CpuSet) -> Object:
     }
 
 
-def configs_for(configs: Sequence[Object], request: str) -> list[tuple[int, Object]]:
+def cpu_configs_for_request(configs: Sequence[Object], request: str) -> list[tuple[int, Object]]:
     """Return the configurations that apply to a request, each with its index.
 
     A configuration without requests applies to all of them. One that names a request applies
@@ -38,7 +38,7 @@ def configs_for(configs: Sequence[Object], request: str) -> list[tuple[int, Obje
     return found
 
 
-def cpus_of_config(config: Object) -> CpuSet:
+def cpus_of_claim_config(config: Object) -> CpuSet:
     """Return the CPUs that a configuration gives its request.
 
     Raises:

@@ -18,13 +18,13 @@ HOST_NETWORK_WITH_OWN_USERS = "UserNamespacesHostNetworkSupport"
 _NEEDED = (RESTART_ALL_CONTAINERS, HOST_NETWORK_WITH_OWN_USERS)
 
 
-def declared_in(status: ObjectField) -> Labels:
+def declared_feature_labels(status: ObjectField) -> Labels:
     """Return the labels of a node that stand for the features that it declares."""
     declared = {item.text() for item in status.get("declaredFeatures").items()}
     return _labels(feature for feature in _NEEDED if feature in declared)
 
 
-def needed_by(spec: ObjectField) -> Labels:
+def needed_feature_labels(spec: ObjectField) -> Labels:
     """Return the labels that the node of a pod must have for the features that the pod needs."""
     return _labels(_features_of(spec))
 

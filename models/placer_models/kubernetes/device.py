@@ -31,9 +31,9 @@ from placer_models.kubernetes.object_fields import (
     first_annotation_of,
     first_label_of,
     identity_of,
-    in_annotation,
+    read_json_annotation,
 )
-from placer_models.kubernetes.resources import ResourceList, resources_in
+from placer_models.kubernetes.resources import ResourceList, read_resource_list
 from placer_models.policy import PartitionPolicy
 
 KIND = "Device"
@@ -103,7 +103,7 @@ def device_part(found: Object) -> DeviceObjectPart:
         devices=tuple(devices[key] for key in sorted(devices)),
         partitions=_partitions(table) if table else None,
         partition_policy=policy.word(PartitionPolicy) if policy else None,
-        checkpoints=tuple(one for part in held for one in in_annotation(part, _checkpoints)),
+        checkpoints=tuple(one for part in held for one in read_json_annotation(part, _checkpoints)),
         holders=tuple(_holders(root.get("status", "allocations"))),
     )
 
@@ -111,9 +111,9 @@ def device_part(found: Object) -> DeviceObjectPart:
 def _device(part: ObjectField, gpu_model: str) -> Device:
     kind = _kind(part)
     resources, *again = _spelt(part, _RESOURCES, empty={})
-    amounts = resources_in(resources)
+    amounts = read_resource_list(resources)
     for other in again:
-        if resources_in(other) != amounts:
+        if read_resource_list(other) != amounts:
             other.refuse("says something else than resources; keep one of them")
     topology = part.get("topology")
     switch = topology.get("pcieID").text("") or None
@@ -203,7 +203,7 @@ def _partitions(part: ObjectField) -> PartitionTable:
                 found.add(tuple(sorted(minors)))
         return tuple(sorted(found, key=lambda minors: (len(minors), minors)))
 
-    return in_annotation(part, read)
+    return read_json_annotation(part, read)
 
 
 def _checkpoints(whole: JsonPart) -> tuple[HeldByKubelet, ...]:

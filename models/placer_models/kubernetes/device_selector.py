@@ -12,10 +12,10 @@ from enum import StrEnum
 from typing import Any, NoReturn
 
 from placer_models.kubernetes.device_attributes import AttributeScalar, ListedDevice, parse_version
-from placer_models.quantity import round_up
+from placer_models.quantity import parse_amount_rounding_up
 
 
-class ComparedPart(StrEnum):
+class DeviceSelectorField(StrEnum):
     """The part of a device that is compared."""
 
     DRIVER = "driver"
@@ -58,7 +58,7 @@ class DeviceComparison:
 
     """
 
-    subject: ComparedPart
+    subject: DeviceSelectorField
     name: str
     sign: str
     value: AttributeScalar | _Amount
@@ -67,9 +67,9 @@ class DeviceComparison:
         """Return whether a device meets it, or None if comparing is an error, as in Kubernetes."""
         found: object = device.driver
         wanted: object = self.value
-        if self.subject is ComparedPart.ATTRIBUTE:
+        if self.subject is DeviceSelectorField.ATTRIBUTE:
             found = device.attributes.get(self.name)
-        elif self.subject is ComparedPart.CAPACITY:
+        elif self.subject is DeviceSelectorField.CAPACITY:
             found = device.capacity_milli.get(self.name)
             if found is not None and not isinstance(wanted, _Amount):
                 return None
@@ -99,7 +99,7 @@ def device_meets(selectors: Sequence[CelSelector], device: ListedDevice) -> bool
     return True
 
 
-def read_selector(expression: str) -> CelSelector:
+def read_cel_selector(expression: str) -> CelSelector:
     """Read a selector.
 
     Raises:
@@ -124,7 +124,7 @@ def _tokens(expression: str) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    subject: ComparedPart
+    subject: DeviceSelectorField
     name: str = ""
 
 
@@ -184,7 +184,7 @@ class _Reader:
 
     @staticmethod
     def _flag(reference: _Reference, *, on: bool) -> DeviceComparison:
-        if reference.subject is not ComparedPart.ATTRIBUTE:
+        if reference.subject is not DeviceSelectorField.ATTRIBUTE:
             raise SelectorError(f"device.{reference.subject} is compared with nothing")
         return DeviceComparison(reference.subject, reference.name, "==", on)
 
@@ -194,9 +194,9 @@ class _Reader:
             self._refuse()
         self._wants(".")
         subject = self._name()
-        if subject == ComparedPart.DRIVER:
-            return _Reference(ComparedPart.DRIVER)
-        if subject not in (ComparedPart.ATTRIBUTE, ComparedPart.CAPACITY):
+        if subject == DeviceSelectorField.DRIVER:
+            return _Reference(DeviceSelectorField.DRIVER)
+        if subject not in (DeviceSelectorField.ATTRIBUTE, DeviceSelectorField.CAPACITY):
             raise SelectorError(f"'device.{subject}' is not understood")
         self._wants("[")
         domain = self._text()
@@ -207,7 +207,7 @@ class _Reader:
         else:
             self._wants(".")
             name = self._name()
-        return _Reference(ComparedPart(subject), f"{domain}/{name}")
+        return _Reference(DeviceSelectorField(subject), f"{domain}/{name}")
 
     def _value(self) -> AttributeScalar | _Amount:
         kind, text = self._next()
@@ -224,7 +224,9 @@ class _Reader:
             self._wants(")")
             try:
                 return (
-                    _Amount(round_up(inside, 1000)) if text == "quantity" else parse_version(inside)
+                    _Amount(parse_amount_rounding_up(inside, 1000))
+                    if text == "quantity"
+                    else parse_version(inside)
                 )
             except ValueError as error:
                 raise SelectorError(str(error)) from None

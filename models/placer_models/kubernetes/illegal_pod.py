@@ -5,18 +5,18 @@ from placer_models.device_request import DEVICE_RESOURCES, PERCENT_TYPES, WHOLE_
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import RequestContext, containers_of, device_amounts
 from placer_models.kubernetes.pod_spec import (
-    AskedPod,
+    ReadPodSpec,
     exclusive_of,
     labels_for_terms,
     limits_of,
     qos_of,
 )
-from placer_models.kubernetes.pod_terms import meant_by
+from placer_models.kubernetes.pod_terms import resolve_written_terms
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 
 
-def asked_by_illegal(part: KubePod, reading: RequestContext, cpus: int) -> AskedPod:
+def asked_by_illegal(part: KubePod, reading: RequestContext, cpus: int) -> ReadPodSpec:
     """Return what counts of what such a pod asks for: all but devices and CPUs of its own.
 
     These it has as far as somebody names them. Its wishes about other pods count, too.
@@ -36,12 +36,14 @@ def asked_by_illegal(part: KubePod, reading: RequestContext, cpus: int) -> Asked
         alignment=part.alignment or AlignmentPolicy.NONE,
         tolerations=part.constraints.tolerations,
         labels=labels_for_terms(part, reading),
-        affinity=meant_by(part.constraints.affinity, part.identity.namespace, reading.around)[0],
+        affinity=resolve_written_terms(
+            part.constraints.affinity, part.identity.namespace, reading.around
+        )[0],
         exclusive=exclusive,
         exclusive_strength=strength,
     )
     beyond = max(0, spec.requests.cpu_milli - 1000 * cpus) if cpus else 0
-    return AskedPod(spec, limits_of(part), shared_milli=beyond)
+    return ReadPodSpec(spec, limits_of(part), shared_milli=beyond)
 
 
 def device_types_asked(part: KubePod, reading: RequestContext) -> frozenset[str]:

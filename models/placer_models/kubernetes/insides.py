@@ -8,7 +8,7 @@ OBJECTS = "objects of Kubernetes"
 """The source of machines that are made of a cluster's objects."""
 
 
-def is_inside_known(node: Node) -> bool:
+def has_known_inside(node: Node) -> bool:
     """Return whether a node's inside is known.
 
     It is not where a cluster has no NodeResourceTopology for it: such a node counts as one NUMA

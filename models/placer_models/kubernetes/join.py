@@ -18,13 +18,13 @@ from placer_models.kubernetes.names import (
     TAKES_DEFAULT_ALIGNMENT,
 )
 from placer_models.kubernetes.node import KubeNode
-from placer_models.kubernetes.numa_memory import memory_of
+from placer_models.kubernetes.numa_memory import memory_of_numa_nodes
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.resources import PODS
-from placer_models.kubernetes.topology import TopologyPart, zone_devices
+from placer_models.kubernetes.topology import NodeResourceTopologyPart, zone_devices
 from placer_models.policy import (
     BINDING,
-    Locality,
+    CpuLocalityWish,
     NodeBindPolicy,
     NumaStrategy,
 )
@@ -45,7 +45,7 @@ MAX_PODS = 110
 
 
 @dataclass(frozen=True, slots=True)
-class JoinedNode:
+class NodeFromObjects:
     """A node made of everything known about it.
 
     Attributes:
@@ -72,12 +72,12 @@ class JoinedNode:
 
 def joined_node(
     node: KubeNode,
-    topology: TopologyPart | None = None,
+    topology: NodeResourceTopologyPart | None = None,
     devices: DeviceObjectPart | None = None,
     listed: Sequence[Device] = (),
     offered: CpuSet | None = None,
     defaults: Defaults = NO_DEFAULTS,
-) -> JoinedNode:
+) -> NodeFromObjects:
     """Return the node that the objects of a node describe together.
 
     Without a NodeResourceTopology the node has a single NUMA node, no pod may own CPUs there, and
@@ -160,7 +160,7 @@ def joined_node(
             f"with CPUs in {' and '.join(topology.doubted)} that cpu-topology lacks: set aside, "
             "and no CPUs are given out by id there"
         )
-    return JoinedNode(
+    return NodeFromObjects(
         joined,
         kept_milli=max(0, room_milli - max(0, allocatable)),
         knows_cpus=bool(topology and topology.knows_cpus),
@@ -170,7 +170,9 @@ def joined_node(
     )
 
 
-def _cpus(node: KubeNode, topology: TopologyPart | None, assumed: list[str]) -> tuple[Cpu, ...]:
+def _cpus(
+    node: KubeNode, topology: NodeResourceTopologyPart | None, assumed: list[str]
+) -> tuple[Cpu, ...]:
     # A part of a CPU counts as a whole one here. What it lacks is kept for the system, like all
     # else that is not allocatable.
     capacity = -(-(node.capacity.cpu_milli or 0) // 1000)
@@ -197,11 +199,14 @@ def _cpus(node: KubeNode, topology: TopologyPart | None, assumed: list[str]) -> 
 
 
 def _layout(
-    node: KubeNode, topology: TopologyPart | None, cpus: tuple[Cpu, ...], assumed: list[str]
+    node: KubeNode,
+    topology: NodeResourceTopologyPart | None,
+    cpus: tuple[Cpu, ...],
+    assumed: list[str],
 ) -> Topology:
     ids = sorted({cpu.numa_node or 0 for cpu in cpus} | set(topology.zones if topology else ()))
     zones = topology.zones if topology else {}
-    rooms = memory_of(node, zones, ids, assumed)
+    rooms = memory_of_numa_nodes(node, zones, ids, assumed)
     distances = tuple(
         tuple(zones[a].distances[b] for b in ids)
         for a in ids
@@ -220,7 +225,9 @@ def _layout(
         raise ObjectError(title, (), str(error)) from None
 
 
-def _reserved(node: KubeNode, topology: TopologyPart | None, layout: Topology) -> CpuSet:
+def _reserved(
+    node: KubeNode, topology: NodeResourceTopologyPart | None, layout: Topology
+) -> CpuSet:
     """Return the CPUs that are kept for the system."""
     if topology is None or not topology.cpus:
         # The ids are made up here: in each zone, as many CPUs are reserved as it keeps.
@@ -245,7 +252,7 @@ def _reserved(node: KubeNode, topology: TopologyPart | None, layout: Topology) -
 
 
 def _devices(
-    topology: TopologyPart | None,
+    topology: NodeResourceTopologyPart | None,
     devices: DeviceObjectPart | None,
     listed: Sequence[Device],
     layout: Topology,
@@ -299,7 +306,7 @@ def _only_counts_gpus(
     return any(one.type == GPU for one in found) and all(one.type != GPU for one in named)
 
 
-def _closed(node: KubeNode, topology: TopologyPart | None, assumed: list[str]) -> bool:
+def _closed(node: KubeNode, topology: NodeResourceTopologyPart | None, assumed: list[str]) -> bool:
     """Return whether no new pod may come to the node; the reason is added to ``assumed``."""
     for condition in node.untainted:
         assumed.append(f"with the condition {condition} and no taint for it: pods may come")
@@ -330,10 +337,10 @@ def _even(kubelet: CpuManagerPolicy) -> NumaStrategy | None:
     return NumaStrategy.DISTRIBUTE_EVENLY if even else None
 
 
-def _locality(kubelet: CpuManagerPolicy) -> tuple[Locality, ...]:
+def _locality(kubelet: CpuManagerPolicy) -> tuple[CpuLocalityWish, ...]:
     told = {
-        Locality.PACKAGE: "align-by-socket",
-        Locality.LLC: "prefer-align-cpus-by-uncorecache",
+        CpuLocalityWish.PACKAGE: "align-by-socket",
+        CpuLocalityWish.LLC: "prefer-align-cpus-by-uncorecache",
     }
     return tuple(wish for wish, option in told.items() if kubelet.has(option))
 

@@ -6,13 +6,19 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from placer_models.files.errors import InputError, shown
-from placer_models.kubernetes.chunks import CHUNK, MAX_OBJECT_CHARACTERS, Chunk, Chunks, ChunkValue
+from placer_models.kubernetes.chunks import (
+    CHUNK,
+    MAX_OBJECT_CHARACTERS,
+    ChunkValue,
+    ObjectChunk,
+    Utf8Stream,
+)
 
 _AFTER = frozenset(",:]} \t\r\n")
 _BLANKS = re.compile(r"[ \t\r\n]*+")
 
 
-def json_parts(chunks: Chunks, file: str) -> Iterator[Chunk]:
+def json_parts(chunks: Utf8Stream, file: str) -> Iterator[ObjectChunk]:
     """Yield each item of a List, and each of the file's values, as soon as it ends.
 
     Raises:
@@ -25,10 +31,10 @@ def json_parts(chunks: Chunks, file: str) -> Iterator[Chunk]:
             yield from _object(text)
         else:
             value, line, written = text.value()
-            yield Chunk(value, line, written)
+            yield ObjectChunk(value, line, written)
 
 
-def _object(text: "_Text") -> Iterator[Chunk]:
+def _object(text: "_Text") -> Iterator[ObjectChunk]:
     """Yield the items of the List that begins here, or the single object."""
     begun = text.line
     root: dict[str, ChunkValue] = {}
@@ -46,7 +52,7 @@ def _object(text: "_Text") -> Iterator[Chunk]:
             text.take("[", "a list")
             while text.mark() != "]":
                 value, line, item = text.value()
-                yield Chunk(value, line, item, root)
+                yield ObjectChunk(value, line, item, root)
                 if text.mark() != "]":
                     text.take(",", "',' or ']': the list is cut off, so get it again")
             text.take("]", "']'")
@@ -54,7 +60,7 @@ def _object(text: "_Text") -> Iterator[Chunk]:
             root[key], _, between = text.value()
             written.append(between)
     written.append(text.take("}", "'}'"))
-    yield Chunk(root, text.line if is_list else begun, "".join(written), None, is_list)
+    yield ObjectChunk(root, text.line if is_list else begun, "".join(written), None, is_list)
 
 
 class _Text:
@@ -65,7 +71,7 @@ class _Text:
 
     """
 
-    def __init__(self, chunks: Chunks, file: str) -> None:
+    def __init__(self, chunks: Utf8Stream, file: str) -> None:
         self._chunks = chunks
         self._file = file
         self._window = ""

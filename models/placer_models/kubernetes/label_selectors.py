@@ -72,7 +72,7 @@ def _of_expression(part: ObjectField) -> LabelSelector:
     return LabelSelector((), (part.get("values").checked(LabelExpression, key, operator, values),))
 
 
-def with_own_labels(selector: LabelSelector, part: ObjectField, own: Labels) -> LabelSelector:
+def with_match_label_keys(selector: LabelSelector, part: ObjectField, own: Labels) -> LabelSelector:
     """Return the selector narrowed by the pod's own labels, for the keys that its term names."""
     has = dict(own)
     for name, operator in (

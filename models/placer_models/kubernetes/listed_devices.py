@@ -61,7 +61,7 @@ def type_of(device: ListedDevice) -> str:
     return f"{driver}/{named}" if named else driver
 
 
-def device_of(listed: ListedDevice, minor: int) -> Device:
+def device_from_slice(listed: ListedDevice, minor: int) -> Device:
     """Return a published device as a device of its machine.
 
     The PCIe root stands for the switch, as in Koordinator's Device objects: drivers name no
@@ -87,7 +87,7 @@ def device_of(listed: ListedDevice, minor: int) -> Device:
 
 def completed_device(device: Device, listed: ListedDevice) -> Device:
     """Return a device of a Device object, completed by what only its driver publishes."""
-    other = device_of(listed, device.minor)
+    other = device_from_slice(listed, device.minor)
     return replace(
         device,
         healthy=device.healthy and other.healthy,
@@ -100,13 +100,13 @@ def completed_device(device: Device, listed: ListedDevice) -> Device:
 
 def is_same(device: Device, listed: ListedDevice) -> bool:
     """Return whether a device of a Device object is the one that a driver lists."""
-    other = device_of(listed, device.minor)
+    other = device_from_slice(listed, device.minor)
     if device.id and other.id:
         return device.id == other.id
     return bool(other.bus_id) and device.bus_id == other.bus_id
 
 
-def minors_of(devices: list[ListedDevice]) -> list[int]:
+def assign_minors(devices: list[ListedDevice]) -> list[int]:
     """Return a minor for each device of one type on a node.
 
     It is the number at the end of the device's name if these numbers are distinct; otherwise
@@ -123,7 +123,7 @@ def minors_of(devices: list[ListedDevice]) -> list[int]:
     return found
 
 
-def reported_cpu(listed: ListedDevice) -> ReportedCpu | None:
+def cpu_of_listed_device(listed: ListedDevice) -> ReportedCpu | None:
     """Return where the CPU of a device is, or None if the device is no CPU or says too little."""
     names = (
         (f"{CPU_DRIVER}/cpuID",),
@@ -138,12 +138,14 @@ def reported_cpu(listed: ListedDevice) -> ReportedCpu | None:
     return ReportedCpu(id, core, package, max(0, numa))
 
 
-def is_whole_machine(listed: ListedDevice) -> bool:
+def is_all_cpus_device(listed: ListedDevice) -> bool:
     """Return whether a device stands for all CPUs of its node, whose ids other objects give."""
-    return has_several_cpus(listed) and listed.number(*CPU_NUMA, f"{CPU_DRIVER}/socketID") is None
+    return (
+        is_multi_cpu_device(listed) and listed.number(*CPU_NUMA, f"{CPU_DRIVER}/socketID") is None
+    )
 
 
-def has_several_cpus(listed: ListedDevice) -> bool:
+def is_multi_cpu_device(listed: ListedDevice) -> bool:
     """Return whether a device stands for several CPUs, some of which a claim takes."""
     return CPU_CAPACITY in listed.capacity_milli
 

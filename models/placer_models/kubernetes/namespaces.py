@@ -61,14 +61,14 @@ class Namespaces:
 
         """
         found = {name for name, labels in self.labels.items() if selector.selects(labels)}
-        by_name = asks_for_names_alone(selector)
+        by_name = selects_by_namespace_name(selector)
         for name in self.untold:
             if selector.selects(((OF_NAMESPACES, name),)) if by_name else in_doubt:
                 found.add(name)
         return frozenset(found)
 
 
-def asks_for_names_alone(selector: LabelSelector) -> bool:
+def selects_by_namespace_name(selector: LabelSelector) -> bool:
     """Return whether the names of namespaces decide which of them are selected."""
     keys = {key for key, _ in selector.labels} | {one.key for one in selector.expressions}
     return keys <= {OF_NAMESPACES}

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from placer_models.annotations.cpus import cpus_in
+from placer_models.annotations.cpus import read_cpu_list
 from placer_models.annotations.json_parts import JsonPart
 from placer_models.cpuset import CpuSet
-from placer_models.kubernetes.declared_features import declared_in
+from placer_models.kubernetes.declared_features import declared_feature_labels
 from placer_models.kubernetes.names import (
     AMPLIFICATION,
     CPU_BIND_POLICY,
@@ -22,9 +22,9 @@ from placer_models.kubernetes.object_fields import (
     first_annotation_of,
     first_label_of,
     identity_of,
-    in_annotation,
+    read_json_annotation,
 )
-from placer_models.kubernetes.resources import CPU, MEMORY, SUMS, ResourceList, resources_in
+from placer_models.kubernetes.resources import CPU, MEMORY, SUMS, ResourceList, read_resource_list
 from placer_models.policy import AlignmentPolicy, NodeBindPolicy, NumaStrategy, PartitionPolicy
 from placer_models.quantity import parse_bytes, parse_milli
 from placer_models.selectors import Labels
@@ -98,8 +98,8 @@ def node_part(found: Object) -> KubeNode:
     """
     identity, root = identity_of(found, KIND, namespaced=False)
     spec, status = root.get("spec"), root.get("status")
-    capacity = resources_in(status.get("capacity"), without=SUMS)
-    allocatable = resources_in(status.get("allocatable"), without=SUMS)
+    capacity = read_resource_list(status.get("capacity"), without=SUMS)
+    allocatable = read_resource_list(status.get("allocatable"), without=SUMS)
     reserved_cpus, milli, size = _reservation(root)
     reserved_cpus |= _system_cpus(root)
     bind = first_label_of(root, CPU_BIND_POLICY)
@@ -129,7 +129,7 @@ def node_part(found: Object) -> KubeNode:
         numa_strategy=strategy.word(NumaStrategy) if strategy else None,
         alignment=alignment.word(AlignmentPolicy) if alignment else None,
         partition_policy=partitions.word(PartitionPolicy) if partitions else None,
-        features=declared_in(status),
+        features=declared_feature_labels(status),
     )
 
 
@@ -160,7 +160,7 @@ def _reservation(root: ObjectField) -> tuple[CpuSet, int, int]:
 
     def read(whole: JsonPart) -> tuple[CpuSet, int, int]:
         fields = whole.fields(("resources", "reservedCPUs", "applyPolicy"))
-        cpus = cpus_in(fields.get("reservedCPUs"))
+        cpus = read_cpu_list(fields.get("reservedCPUs"))
         amounts = fields["resources"].members() if "resources" in fields else {}
         milli = amounts[CPU].amount(parse_milli) if CPU in amounts else 0
         size = amounts[MEMORY].amount(parse_bytes) if MEMORY in amounts else 0
@@ -171,7 +171,7 @@ def _reservation(root: ObjectField) -> tuple[CpuSet, int, int]:
             return cpus, 0, 0
         return cpus, 1000 * len(cpus) if cpus else milli, size
 
-    return in_annotation(said, read)
+    return read_json_annotation(said, read)
 
 
 def _system_cpus(root: ObjectField) -> CpuSet:
@@ -183,9 +183,11 @@ def _system_cpus(root: ObjectField) -> CpuSet:
         fields = whole.fields(("cpuset", "cpusetExclusive"))
         alone = fields.get("cpusetExclusive")
         # Koordinator's own default is exclusive: nobody else runs there.
-        return frozenset() if alone and alone.value is False else cpus_in(fields.get("cpuset"))
+        return (
+            frozenset() if alone and alone.value is False else read_cpu_list(fields.get("cpuset"))
+        )
 
-    return in_annotation(said, read)
+    return read_json_annotation(said, read)
 
 
 def _amplification(root: ObjectField) -> tuple[int, tuple[tuple[str, str], ...]]:
@@ -201,4 +203,4 @@ def _amplification(root: ObjectField) -> tuple[int, tuple[tuple[str, str], ...]]
         more = sorted((name, f"{ratio / 1000:g}") for name, ratio in milli.items() if ratio > 1000)
         return max(1000, milli.get(CPU, 0)), tuple(one for one in more if one[0] != CPU)
 
-    return in_annotation(said, read)
+    return read_json_annotation(said, read)

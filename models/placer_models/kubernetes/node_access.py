@@ -32,7 +32,7 @@ class NodeAccess:
         return any(term.met_by(name, labels) for term in self.terms)
 
 
-def access_of(part: ObjectField) -> NodeAccess | None:
+def resource_slice_nodes(part: ObjectField) -> NodeAccess | None:
     """Return the access that a ResourceSlice or a device in it gives, or None if it gives none.
 
     Raises:
@@ -48,13 +48,13 @@ def access_of(part: ObjectField) -> NodeAccess | None:
     if len(ways) > 1:
         part.get(ways[1]).refuse(f"stands beside {ways[0]}; keep one of them")
     if said["nodeSelector"]:
-        return selected_by(part.get("nodeSelector"))
+        return node_access_of_selector(part.get("nodeSelector"))
     if said["allNodes"]:
         return NodeAccess(everywhere=True)
     return NodeAccess(part.get("nodeName").text()) if said["nodeName"] else None
 
 
-def selected_by(selector: ObjectField) -> NodeAccess:
+def node_access_of_selector(selector: ObjectField) -> NodeAccess:
     """Return the access of the nodes that a node selector includes.
 
     Raises:

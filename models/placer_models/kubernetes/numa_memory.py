@@ -13,7 +13,7 @@ Room = tuple[int, tuple[Hugepages, ...]]
 """Bytes of memory, those in hugepages included, and the hugepages."""
 
 
-def memory_of(
+def memory_of_numa_nodes(
     node: KubeNode, zones: Mapping[int, NumaZone], ids: Sequence[int], assumed: list[str]
 ) -> dict[int, Room]:
     """Return the memory of each NUMA node.

@@ -7,7 +7,7 @@ from typing import NoReturn, TypeVar
 from placer_models.annotations.json_parts import AnnotationError, JsonPart, parse_json
 from placer_models.device_request import shown_escaped
 from placer_models.files.cursor import Cursor
-from placer_models.files.tree import Path, field_name
+from placer_models.files.tree import Path, field_path_text
 from placer_models.records import record
 from placer_models.spreading import OWN_PREFIX
 
@@ -28,7 +28,7 @@ class ObjectError(ValueError):
     """
 
     def __init__(self, title: str, path: Path, message: str) -> None:
-        at = f"{field_name(path)}: " if path else ""
+        at = f"{field_path_text(path)}: " if path else ""
         super().__init__(f"{title}: {at}{message}")
         self.title = title
         self.path = path
@@ -66,10 +66,10 @@ class ObjectIdentity:
     @property
     def title(self) -> str:
         """Kind, namespace and name, for messages."""
-        return title_of(self.kind, self.namespace, self.name)
+        return object_title(self.kind, self.namespace, self.name)
 
 
-def title_of(kind: str, namespace: str, name: str) -> str:
+def object_title(kind: str, namespace: str, name: str) -> str:
     """Return an object's title for messages: ``Pod default/web-0``, ``Node n1``."""
     return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
@@ -232,7 +232,7 @@ def identity_of(
     metadata = found.get("metadata")
     known = metadata if isinstance(metadata, dict) else {}
     name, namespace = known.get("name"), known.get("namespace")
-    title = title_of(
+    title = object_title(
         kind,
         (namespace if isinstance(namespace, str) and namespace else "default")
         if namespaced
@@ -277,7 +277,7 @@ def _first(part: ObjectField, keys: tuple[str, ...]) -> ObjectField | None:
     return next((part.get(key) for key in keys if texts.get(key)), None)
 
 
-def in_annotation(part: ObjectField, read: Callable[[JsonPart], Read]) -> Read:
+def read_json_annotation(part: ObjectField, read: Callable[[JsonPart], Read]) -> Read:
     """Return what a reader makes of an annotation that is a JSON document.
 
     Raises:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from placer_models.host_ports import ANY_IP, HostPort, Protocol
-from placer_models.kubernetes.declared_features import needed_by
+from placer_models.kubernetes.declared_features import needed_feature_labels
 from placer_models.kubernetes.node_affinity import node_affinity_of
 from placer_models.kubernetes.object_fields import ObjectField
-from placer_models.kubernetes.pod_terms import WrittenTerm, affinity_terms, spread_of
+from placer_models.kubernetes.pod_terms import WrittenTerm, affinity_terms, spread_constraint_of
 from placer_models.node_affinity import NodeAffinity
 from placer_models.selectors import Labels
 from placer_models.taints import TaintEffect, Toleration, TolerationOperator
@@ -69,10 +69,10 @@ def placement_constraints_of(
     constraints = spec.get("topologySpreadConstraints").items()
     return PlacementConstraints(
         tuple(sorted(spec.get("nodeSelector").texts().items())),
-        needed_by(spec),
+        needed_feature_labels(spec),
         node_affinity_of(affinity.get("nodeAffinity")),
         terms,
-        tuple(spread_of(item, labels) for item in constraints),
+        tuple(spread_constraint_of(item, labels) for item in constraints),
         tuple(_toleration(item) for item in spec.get("tolerations").items()),
         tuple(sorted(set(_host_ports(spec)))),
         tuple(dict.fromkeys(lacks)),

@@ -44,7 +44,7 @@ def devices_of_entry(
     """Return the devices of a node that an entry means, or None if it is unknown which.
 
     MIG instances hold their GPU; if that is unknown they hold all GPUs in MIG mode. GPUs that the
-    node lacks (``gpus_elsewhere``) are none of its devices.
+    node lacks (``gpus_unknown_to_node``) are none of its devices.
     """
     kind = type_of(entry.resource)
     found: set[DeviceKey] = set()
@@ -57,12 +57,12 @@ def devices_of_entry(
         return frozenset(found | {(GPU, minor) for minor in told})
     if unknown and modes and all(id.startswith(_INSTANCE) for id in entry.ids):
         return frozenset((GPU, minor) for minor, _ in modes)
-    elsewhere = gpus_elsewhere(entry, devices)
+    elsewhere = gpus_unknown_to_node(entry, devices)
     lost = any(_uuid(id) not in elsewhere for id in unknown)
     return None if lost and any(device.type == kind for device in devices) else frozenset(found)
 
 
-def gpus_elsewhere(entry: HeldByKubelet, devices: Sequence[Device]) -> frozenset[str]:
+def gpus_unknown_to_node(entry: HeldByKubelet, devices: Sequence[Device]) -> frozenset[str]:
     """Return the UUIDs of GPUs in an entry that are none of the node's devices.
 
     That is certain only if all of the node's devices of the type have such UUIDs, too, and the

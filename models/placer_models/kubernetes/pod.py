@@ -36,17 +36,22 @@ from placer_models.kubernetes.object_fields import (
     ObjectIdentity,
     first_annotation_of,
     identity_of,
-    in_annotation,
+    read_json_annotation,
 )
 from placer_models.kubernetes.placement_constraints import (
     PlacementConstraints,
     placement_constraints_of,
 )
-from placer_models.kubernetes.pod_claims import PodClaim, pod_claims, resources_by_claim
-from placer_models.kubernetes.pod_class import PodClass, class_of
+from placer_models.kubernetes.pod_claims import PodClaim, claimed_resources, pod_claims
+from placer_models.kubernetes.pod_class import QosAndPriorityClass, pod_class_of
 from placer_models.kubernetes.pod_gang import GangRef, gang_of
 from placer_models.kubernetes.pod_volumes import NO_VOLUMES, PodVolumes, pod_volumes
-from placer_models.kubernetes.resources import NOTHING, ResourceList, largest_amounts, resources_in
+from placer_models.kubernetes.resources import (
+    NOTHING,
+    ResourceList,
+    largest_of_each_resource,
+    read_resource_list,
+)
 from placer_models.pod import ContainerRole, JointAllocation
 from placer_models.policy import AlignmentPolicy, JointScope, Strength
 from placer_models.visible_devices import GpuVendor
@@ -82,7 +87,7 @@ class KubeContainer:
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceWishes:
+class DeviceRequestAnnotations:
     """Annotations about a pod's devices."""
 
     hints: Mapping[str, DeviceHint] = field(default_factory=dict)
@@ -93,7 +98,7 @@ _NODE_OWNERS = frozenset({"DaemonSet", "Node"})
 """Kinds of owners whose pods run for their node; a node owns the objects of its static pods."""
 
 NO_SPEC = ResourceSpec()
-NO_WISHES = DeviceWishes()
+NO_WISHES = DeviceRequestAnnotations()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,7 @@ class KubePod:
 
     identity: ObjectIdentity
     containers: tuple[KubeContainer, ...]
-    pod_class: PodClass
+    pod_class: QosAndPriorityClass
     constraints: PlacementConstraints
     node: str = ""
     ended: bool = False
@@ -143,7 +148,7 @@ class KubePod:
     gang: GangRef | None = None
     cpus: ResourceSpec = NO_SPEC
     alignment: AlignmentPolicy | None = None
-    devices: DeviceWishes = NO_WISHES
+    devices: DeviceRequestAnnotations = NO_WISHES
     status: ResourceStatus | None = None
     memory_status: ResourceStatus | None = None
     allocated: tuple[DeviceAllocation, ...] | None = None
@@ -181,7 +186,7 @@ def pod_part(found: Object) -> KubePod:
     node = spec.get("nodeName").text("")
     if node:
         containers = _resized(containers, spec, root.get("status"))
-    if claimed := resources_by_claim(root.get("status")):
+    if claimed := claimed_resources(root.get("status")):
         containers = tuple(without_claimed(one, claimed) for one in containers)
     own, own_limits = _requests(spec.get("resources"))
     cpus = first_annotation_of(root, RESOURCE_SPEC)
@@ -199,7 +204,7 @@ def pod_part(found: Object) -> KubePod:
     return KubePod(
         identity=identity,
         containers=containers,
-        pod_class=class_of(root),
+        pod_class=pod_class_of(root),
         constraints=constraints,
         node=node,
         ended=root.get("status", "phase").text("") in ENDED,
@@ -209,12 +214,12 @@ def pod_part(found: Object) -> KubePod:
         leaving=root.get("metadata", "deletionTimestamp").there,
         priority=_priority(spec.get("priority")),
         priority_class=spec.get("priorityClassName").text(""),
-        overhead=resources_in(spec.get("overhead")),
+        overhead=read_resource_list(spec.get("overhead")),
         own=own,
         own_limits=own_limits,
         gang=gang_of(root, identity.namespace),
         cpus=cpus.checked(read_resource_spec, cpus.text()) if cpus else ResourceSpec(),
-        alignment=in_annotation(policy, _alignment) if policy else None,
+        alignment=read_json_annotation(policy, _alignment) if policy else None,
         devices=_device_wishes(root),
         status=given.checked(read_resource_status, given.text()) if given else None,
         memory_status=laid.checked(read_resource_status, laid.text()) if laid else None,
@@ -276,7 +281,7 @@ def without_claimed(one: KubeContainer, claimed: frozenset[tuple[str, str]]) -> 
 def _requests(part: ObjectField) -> tuple[ResourceList, ResourceList]:
     """Return requests and limits; a resource that has only a limit is requested up to it."""
     asked = part.get("requests")
-    requests, limits = resources_in(asked), resources_in(part.get("limits"))
+    requests, limits = read_resource_list(asked), read_resource_list(part.get("limits"))
     for what, want, most in (
         ("cpu", requests.cpu_milli, limits.cpu_milli),
         ("memory", requests.memory_bytes, limits.memory_bytes),
@@ -336,12 +341,15 @@ def _counted(one: KubeContainer, status: ObjectField | None, *, never: bool) -> 
     if status is None:
         return one
     has = status.get("resources")
-    held = [resources_in(status.get("allocatedResources")), resources_in(has.get("requests"))]
-    most = [resources_in(has.get("limits"))]
+    held = [
+        read_resource_list(status.get("allocatedResources")),
+        read_resource_list(has.get("requests")),
+    ]
+    most = [read_resource_list(has.get("limits"))]
     return replace(
         one,
-        requests=largest_amounts(held if never else [one.requests, *held]),
-        limits=largest_amounts(most if never else [one.limits, *most]),
+        requests=largest_of_each_resource(held if never else [one.requests, *held]),
+        limits=largest_of_each_resource(most if never else [one.limits, *most]),
     )
 
 
@@ -361,12 +369,12 @@ def _alignment(whole: JsonPart) -> AlignmentPolicy | None:
     return said.word(AlignmentPolicy) if said is not None and said.value != "" else None
 
 
-def _device_wishes(root: ObjectField) -> DeviceWishes:
+def _device_wishes(root: ObjectField) -> DeviceRequestAnnotations:
     hints = first_annotation_of(root, DEVICE_ALLOCATE_HINT)
     joint = first_annotation_of(root, DEVICE_JOINT_ALLOCATE)
-    return DeviceWishes(
+    return DeviceRequestAnnotations(
         hints.checked(read_device_hints, hints.text()) if hints else {},
-        in_annotation(joint, _joint) if joint else None,
+        read_json_annotation(joint, _joint) if joint else None,
     )
 
 

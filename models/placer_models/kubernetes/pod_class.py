@@ -8,7 +8,7 @@ from placer_models.kubernetes.object_fields import ObjectField, first_label_of
 from placer_models.policy import QosClass
 
 
-class PriorityClass(StrEnum):
+class KoordinatorPriorityClass(StrEnum):
     """Koordinator's priority classes, by which pods share what a node has."""
 
     PROD = "koord-prod"
@@ -19,10 +19,10 @@ class PriorityClass(StrEnum):
 
 
 _RANGES = {
-    PriorityClass.PROD: range(9000, 10_000),
-    PriorityClass.MID: range(7000, 8000),
-    PriorityClass.BATCH: range(5000, 6000),
-    PriorityClass.FREE: range(3000, 4000),
+    KoordinatorPriorityClass.PROD: range(9000, 10_000),
+    KoordinatorPriorityClass.MID: range(7000, 8000),
+    KoordinatorPriorityClass.BATCH: range(5000, 6000),
+    KoordinatorPriorityClass.FREE: range(3000, 4000),
 }
 
 SYSTEM = "SYSTEM"
@@ -30,14 +30,22 @@ SYSTEM = "SYSTEM"
 
 _UNFIT = {
     # As in Koordinator's webhook, except that it wants LSR and BE pods to have a class at all.
-    QosClass.LSE: (PriorityClass.MID, PriorityClass.BATCH, PriorityClass.FREE),
-    QosClass.LSR: (PriorityClass.MID, PriorityClass.BATCH, PriorityClass.FREE),
-    QosClass.BE: (PriorityClass.PROD,),
+    QosClass.LSE: (
+        KoordinatorPriorityClass.MID,
+        KoordinatorPriorityClass.BATCH,
+        KoordinatorPriorityClass.FREE,
+    ),
+    QosClass.LSR: (
+        KoordinatorPriorityClass.MID,
+        KoordinatorPriorityClass.BATCH,
+        KoordinatorPriorityClass.FREE,
+    ),
+    QosClass.BE: (KoordinatorPriorityClass.PROD,),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class PodClass:
+class QosAndPriorityClass:
     """The classes of a pod.
 
     Attributes:
@@ -47,15 +55,15 @@ class PodClass:
     """
 
     qos: QosClass | None = None
-    priority: PriorityClass = PriorityClass.NONE
+    priority: KoordinatorPriorityClass = KoordinatorPriorityClass.NONE
 
     @property
     def is_batch(self) -> bool:
         """Whether it runs on what other pods leave."""
-        return self.priority in (PriorityClass.BATCH, PriorityClass.FREE)
+        return self.priority in (KoordinatorPriorityClass.BATCH, KoordinatorPriorityClass.FREE)
 
 
-def class_of(root: ObjectField) -> PodClass:
+def pod_class_of(root: ObjectField) -> QosAndPriorityClass:
     """Return the classes of a pod.
 
     Raises:
@@ -67,15 +75,21 @@ def class_of(root: ObjectField) -> PodClass:
     priority = _priority(root)
     if said is not None and qos is not None and priority in _UNFIT.get(qos, ()):
         said.refuse(f"{qos} and the priority class {priority} do not go together; change one")
-    return PodClass(qos, priority)
+    return QosAndPriorityClass(qos, priority)
 
 
-def _priority(root: ObjectField) -> PriorityClass:
+def _priority(root: ObjectField) -> KoordinatorPriorityClass:
     said = first_label_of(root, PRIORITY_CLASS)
     if said is not None:
-        return said.word(PriorityClass)
+        return said.word(KoordinatorPriorityClass)
     value = root.get("spec", "priority").value
     if not isinstance(value, int):
         name = root.get("spec", "priorityClassName").text("")
-        return PriorityClass(name) if name in list(PriorityClass) else PriorityClass.NONE
-    return next((name for name, own in _RANGES.items() if value in own), PriorityClass.NONE)
+        return (
+            KoordinatorPriorityClass(name)
+            if name in list(KoordinatorPriorityClass)
+            else KoordinatorPriorityClass.NONE
+        )
+    return next(
+        (name for name, own in _RANGES.items() if value in own), KoordinatorPriorityClass.NONE
+    )

@@ -10,13 +10,13 @@ from placer_models.device_request import (
     WHOLE_GPUS,
     DeviceRequestError,
     devices_asked,
-    untranslated_request,
+    undo_request_translation,
     without_whole_share,
 )
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.kubernetes.object_fields import IllegalPodObjectError
 from placer_models.kubernetes.pod import KubeContainer, KubePod
-from placer_models.kubernetes.pod_devices import with_hint
+from placer_models.kubernetes.pod_devices import with_percent_as_device_count
 from placer_models.kubernetes.pod_terms import ORDINARY, TermContext
 from placer_models.kubernetes.resources import ResourceList
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Resources
@@ -186,10 +186,10 @@ def _in_one(
 def _demands(part: KubePod, one: KubeContainer, asked: _Amounts) -> tuple[DeviceRequest, ...]:
     if not asked:
         return ()
-    amounts = untranslated_request(asked) if part.node else dict(asked)
+    amounts = undo_request_translation(asked) if part.node else dict(asked)
     try:
         return tuple(
-            with_hint(demand, part.devices.hints.get(demand.type))
+            with_percent_as_device_count(demand, part.devices.hints.get(demand.type))
             for demand in devices_asked(amounts)
         )
     except DeviceRequestError as error:

@@ -3,12 +3,12 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from placer_models.annotations.device_hint import (
+    AllocateHintStrategy,
     DeviceExclusivePolicy,
     DeviceHint,
+    DeviceTopologyScope,
     HintOperator,
-    HintStrategy,
     Selector,
-    TopologyScope,
     with_hint_applied,
 )
 from placer_models.device import FunctionSelector
@@ -18,20 +18,22 @@ from placer_models.policy import DeviceScope
 Hints = Mapping[str, DeviceHint]
 
 _SCOPES = {
-    TopologyScope.PCIE: DeviceScope.PCIE,
-    TopologyScope.NUMA_NODE: DeviceScope.NUMA_NODE,
-    TopologyScope.NODE: DeviceScope.NODE,
+    DeviceTopologyScope.PCIE: DeviceScope.PCIE,
+    DeviceTopologyScope.NUMA_NODE: DeviceScope.NUMA_NODE,
+    DeviceTopologyScope.NODE: DeviceScope.NODE,
 }
 
 
-def with_hint(demand: DeviceRequest, hint: DeviceHint | None) -> DeviceRequest:
+def with_percent_as_device_count(demand: DeviceRequest, hint: DeviceHint | None) -> DeviceRequest:
     """Return a demand, its percent turned into a number of devices if a hint says so."""
-    if hint is None or hint.strategy is not HintStrategy.REQUESTS_AS_COUNT:
+    if hint is None or hint.strategy is not AllocateHintStrategy.REQUESTS_AS_COUNT:
         return demand
     return with_hint_applied(demand, hint, ())
 
 
-def scopes_of(hints: Hints, asked: Collection[str]) -> tuple[tuple[str, DeviceScope], ...]:
+def device_scopes_asked(
+    hints: Hints, asked: Collection[str]
+) -> tuple[tuple[str, DeviceScope], ...]:
     """Return each type whose devices must all be within one scope, with that scope."""
     return tuple(
         (kind, _SCOPES[hint.scope])
@@ -40,7 +42,7 @@ def scopes_of(hints: Hints, asked: Collection[str]) -> tuple[tuple[str, DeviceSc
     )
 
 
-def functions_of(
+def virtual_function_selectors(
     hints: Hints, containers: Sequence[Container]
 ) -> tuple[tuple[str, FunctionSelector], ...]:
     """Return the selectors of virtual functions that come with shares of devices, by type."""
@@ -64,7 +66,7 @@ def inexpressible_demands(hints: Hints, asked: Collection[str]) -> tuple[str, ..
             found.append(f"{kind} with some labels")
         if hint.exclusive is DeviceExclusivePolicy.PCIE_LEVEL or (
             hint.exclusive is DeviceExclusivePolicy.DEVICE_LEVEL
-            and hint.strategy is not HintStrategy.REQUESTS_AS_COUNT
+            and hint.strategy is not AllocateHintStrategy.REQUESTS_AS_COUNT
         ):
             found.append(f"{kind} of its own ({hint.exclusive})")
         if hint.vf_selector is not None and _function_selector(hint.vf_selector) is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from placer_models.annotations.device_hint import device_strategies_of
 from placer_models.annotations.resource_spec import CpuBindPolicy, CpuExclusivePolicy
 from placer_models.device_request import DeviceRequestError
-from placer_models.kubernetes.counted_devices import labels_that_keep_off
+from placer_models.kubernetes.counted_devices import labels_keeping_off_counting_nodes
 from placer_models.kubernetes.names import (
     BEING_DELETED,
     KNOWS_CPUS,
@@ -17,8 +17,12 @@ from placer_models.kubernetes.names import (
 from placer_models.kubernetes.object_fields import IllegalPodObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import RequestContext, containers_of, device_amounts
-from placer_models.kubernetes.pod_devices import functions_of, inexpressible_demands, scopes_of
-from placer_models.kubernetes.pod_terms import meant_by, spread_meant_by
+from placer_models.kubernetes.pod_devices import (
+    device_scopes_asked,
+    inexpressible_demands,
+    virtual_function_selectors,
+)
+from placer_models.kubernetes.pod_terms import interpret_spread_constraints, resolve_written_terms
 from placer_models.legal import spec_faults
 from placer_models.limits import NO_LIMITS, ContainerLimits, PodLimits
 from placer_models.pod import Container, ContainerRole, PodSpec
@@ -33,7 +37,7 @@ from placer_models.selectors import Labels
 
 
 @dataclass(frozen=True, slots=True)
-class AskedPod:
+class ReadPodSpec:
     """What a pod asks for.
 
     Attributes:
@@ -59,7 +63,7 @@ def asked_by(
     *,
     owns_cpus: bool = False,
     select: Iterable[tuple[str, str]] = (),
-) -> AskedPod:
+) -> ReadPodSpec:
     """Return what a pod asks for.
 
     Args:
@@ -90,7 +94,9 @@ def asked_by(
         and all(limits.get(one.name) is not None for one in containers)
     )
     bind = CpuBindPolicy.DEFAULT if bind is CpuBindPolicy.CONSTRAINED_BURST else bind
-    affinity, vain = meant_by(part.constraints.affinity, part.identity.namespace, reading.around)
+    affinity, vain = resolve_written_terms(
+        part.constraints.affinity, part.identity.namespace, reading.around
+    )
     try:
         spec = PodSpec(
             containers=containers_of(part, reading, with_limits=True)[0] if burst else containers,
@@ -104,12 +110,12 @@ def asked_by(
             joint=joint if joint and set(joint.types) <= asked else None,
             labels=labels_for_terms(part, reading),
             affinity=affinity,
-            spread=spread_meant_by(part.constraints.spread, reading.around),
+            spread=interpret_spread_constraints(part.constraints.spread, reading.around),
             host_ports=part.constraints.host_ports,
-            scopes=scopes_of(hints, asked),
+            scopes=device_scopes_asked(hints, asked),
             exclusive=exclusive,
             exclusive_strength=exclusive_strength,
-            functions=functions_of(hints, containers),
+            functions=virtual_function_selectors(hints, containers),
             constrained_burst=burst,
             strategies=device_strategies_of(
                 hints, demands, together if set(together) <= asked else ()
@@ -124,7 +130,7 @@ def asked_by(
             part.identity.title, ("spec",), f"{fault.path}: {fault.message}"
         )
     lacks = (*part.constraints.lacks, *vain, *inexpressible_demands(hints, asked))
-    return AskedPod(
+    return ReadPodSpec(
         spec,
         limits_of(part),
         tuple(dict.fromkeys(lacks)),
@@ -214,7 +220,9 @@ def _selector(
         if reading.aligned_by_default and part.alignment is None:
             selector.update([TAKES_DEFAULT_ALIGNMENT])
         if reading.counted:
-            selector.update(labels_that_keep_off(device_amounts(part, reading), reading.counted))
+            selector.update(
+                labels_keeping_off_counting_nodes(device_amounts(part, reading), reading.counted)
+            )
     return tuple(sorted(selector.items()))
 
 

@@ -11,7 +11,7 @@ from placer_models.affinity import EVERY_NAMESPACE, AffinityTerm
 from placer_models.kubernetes.label_selectors import (
     LabelSelector,
     selector_of,
-    with_own_labels,
+    with_match_label_keys,
 )
 from placer_models.kubernetes.names import (
     BEING_DELETED,
@@ -20,7 +20,11 @@ from placer_models.kubernetes.names import (
     LABEL_OF_NODE,
     NOMINATED,
 )
-from placer_models.kubernetes.namespaces import Namespaces, NamespaceScope, asks_for_names_alone
+from placer_models.kubernetes.namespaces import (
+    Namespaces,
+    NamespaceScope,
+    selects_by_namespace_name,
+)
 from placer_models.kubernetes.object_fields import ObjectField
 from placer_models.network import NODE_LEVEL
 from placer_models.policy import Strength
@@ -53,7 +57,7 @@ class WrittenTerm:
     def asks_for_labels_of_namespaces(self) -> bool:
         """Whether the labels of namespaces, and not their names alone, decide what it means."""
         selector = self.scope.selector
-        return selector is not None and not asks_for_names_alone(selector)
+        return selector is not None and not selects_by_namespace_name(selector)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +110,14 @@ def affinity_terms(
         part = affinity.get(kind)
         for item in part.get("requiredDuringSchedulingIgnoredDuringExecution").items():
             if selector := selector_of(item.get("labelSelector")):
-                selector = with_own_labels(selector, item, own)
+                selector = with_match_label_keys(selector, item, own)
                 yield _written(item, selector, namespace, Strength.REQUIRED, apart=apart)
             elif not apart:
                 lacks.append(_MEANS_NO_POD)
         for item in part.get("preferredDuringSchedulingIgnoredDuringExecution").items():
             term = item.get("podAffinityTerm")
             if selector := selector_of(term.get("labelSelector")):
-                selector = with_own_labels(selector, term, own)
+                selector = with_match_label_keys(selector, term, own)
                 weight = item.get("weight")
                 found = _written(term, selector, namespace, Strength.PREFERRED, apart=apart)
                 try:
@@ -144,7 +148,7 @@ def _written(
     )
 
 
-def meant_by(
+def resolve_written_terms(
     written: Iterable[WrittenTerm], namespace: str, around: TermContext
 ) -> tuple[tuple[AffinityTerm, ...], tuple[str, ...]]:
     """Return the terms of a pod as its cluster means them, and demands that nothing can meet.
@@ -214,7 +218,7 @@ def _topology_key(part: ObjectField) -> str:
     )
 
 
-def spread_of(part: ObjectField, own: Labels) -> SpreadConstraint:
+def spread_constraint_of(part: ObjectField, own: Labels) -> SpreadConstraint:
     """Return one of a pod's spread constraints, with the topology key that is written.
 
     Args:
@@ -232,7 +236,7 @@ def spread_of(part: ObjectField, own: Labels) -> SpreadConstraint:
     if domains.there and hard != _UNLESS:
         domains.refuse(f"goes with whenUnsatisfiable: {_UNLESS} only; leave it out")
     selector = selector_of(part.get("labelSelector")) or NOBODY
-    selector = with_own_labels(selector, part, own)
+    selector = with_match_label_keys(selector, part, own)
     if selector.selects_all:
         selector = NOBODY  # as kube-scheduler counts
     return part.checked(
@@ -248,13 +252,14 @@ def spread_of(part: ObjectField, own: Labels) -> SpreadConstraint:
     )
 
 
-def spread_meant_by(
+def interpret_spread_constraints(
     written: Iterable[SpreadConstraint], around: TermContext
 ) -> tuple[SpreadConstraint, ...]:
     """Return the constraints of a pod as its cluster means them.
 
     kube-scheduler asks twice: with the pods that are nominated to the node, and without them.
-    Beside several such nodes, or over everybody, that cannot be said (`waiting.about_nominated`).
+    Beside several such nodes, or over everybody, that cannot be said
+    (`waiting.why_waits_for_nominated`).
     """
     found = []
     for one in written:

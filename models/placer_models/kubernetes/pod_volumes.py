@@ -22,7 +22,7 @@ class PodVolume:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class PodDisk:
+class InlineDisk:
     """A disk that a pod names itself, without a claim.
 
     Attributes:
@@ -40,7 +40,7 @@ class PodVolumes:
     """The volumes of a pod that only some nodes reach."""
 
     claims: tuple[PodVolume, ...] = ()
-    disks: tuple[PodDisk, ...] = ()
+    disks: tuple[InlineDisk, ...] = ()
 
 
 NO_VOLUMES = PodVolumes()
@@ -70,15 +70,15 @@ def pod_volumes(spec: ObjectField, name: str) -> PodVolumes:
     return PodVolumes(tuple(dict.fromkeys(claims)), tuple(dict.fromkeys(disks)))
 
 
-def _disks(part: ObjectField) -> Iterator[PodDisk]:
+def _disks(part: ObjectField) -> Iterator[InlineDisk]:
     """Yield the disk of a volume, if it is one that pods cannot share on a node."""
     for kind, key in (("gcePersistentDisk", "pdName"), ("iscsi", "iqn")):
         if (source := part.get(kind)).there:
             disk = f"{kind}/{source.get(key).text()}"
-            yield PodDisk((disk,), source.get("readOnly").flag())
+            yield InlineDisk((disk,), source.get("readOnly").flag())
     if (source := part.get("awsElasticBlockStore")).there:
-        yield PodDisk((f"awsElasticBlockStore/{source.get('volumeID').text()}",))
+        yield InlineDisk((f"awsElasticBlockStore/{source.get('volumeID').text()}",))
     if (source := part.get("rbd")).there:
         image = f"{source.get('pool').text('') or 'rbd'}/{source.get('image').text()}"
         names = sorted(f"rbd/{one.text()}/{image}" for one in source.get("monitors").items())
-        yield PodDisk(tuple(names), source.get("readOnly").flag())
+        yield InlineDisk(tuple(names), source.get("readOnly").flag())

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from placer_models.kubernetes.device_class import selectors_in
-from placer_models.kubernetes.node_access import NodeAccess, selected_by
+from placer_models.kubernetes.node_access import NodeAccess, node_access_of_selector
 from placer_models.kubernetes.object_fields import Object, ObjectField, ObjectIdentity, identity_of
-from placer_models.quantity import round_up
+from placer_models.quantity import parse_amount_rounding_up
 
 KIND = "ResourceClaim"
 TEMPLATE_KIND = "ResourceClaimTemplate"
@@ -245,14 +245,15 @@ def _allocation(part: ObjectField) -> ClaimAllocation:
             )
             for item in devices.get("results").items()
         ),
-        selected_by(selector) if selector.there else NodeAccess(everywhere=True),
+        node_access_of_selector(selector) if selector.there else NodeAccess(everywhere=True),
         tuple(_raw(item) for item in devices.get("config").items()),
     )
 
 
 def _amounts(part: ObjectField) -> dict[str, int]:
     return {
-        name: one.amount(lambda text: round_up(text, 1000)) for name, one in part.members().items()
+        name: one.amount(lambda text: parse_amount_rounding_up(text, 1000))
+        for name, one in part.members().items()
     }
 
 

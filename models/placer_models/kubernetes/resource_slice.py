@@ -8,9 +8,9 @@ from placer_models.kubernetes.device_attributes import (
     ListedDevice,
     parse_version,
 )
-from placer_models.kubernetes.node_access import NodeAccess, access_of
+from placer_models.kubernetes.node_access import NodeAccess, resource_slice_nodes
 from placer_models.kubernetes.object_fields import Object, ObjectField, ObjectIdentity, identity_of
-from placer_models.quantity import round_up
+from placer_models.quantity import parse_amount_rounding_up
 
 KIND = "ResourceSlice"
 
@@ -61,7 +61,7 @@ def slice_part(found: Object) -> ResourceSlicePart:
     identity, root = identity_of(found, KIND, namespaced=False)
     spec = root.get("spec")
     driver, pool = spec.get("driver").text(), spec.get("pool")
-    access = access_of(spec)
+    access = resource_slice_nodes(spec)
     each = spec.get("perDeviceNodeSelection").flag()
     counters = tuple(item.get("name").text() for item in spec.get("sharedCounters").items())
     items = spec.get("devices").items()
@@ -104,7 +104,9 @@ def _device(part: ObjectField, driver: str) -> tuple[ListedDevice, NodeAccess | 
             for key, one in body.get("attributes").members().items()
         },
         {
-            _full(key, driver): one.get("value").amount(lambda text: round_up(text, 1000))
+            _full(key, driver): one.get("value").amount(
+                lambda text: parse_amount_rounding_up(text, 1000)
+            )
             for key, one in body.get("capacity").members().items()
         },
         taints=tuple(
@@ -117,7 +119,7 @@ def _device(part: ObjectField, driver: str) -> tuple[ListedDevice, NodeAccess | 
     if any(one.get("requestPolicy").there for one in body.get("capacity").members().values()):
         lacks.append("has a policy for requests of its capacity")
     lacks += [MULTIPLE] if body.get("allowMultipleAllocations").flag() else []
-    return replace(device, lacks=tuple(dict.fromkeys(lacks))), access_of(body)
+    return replace(device, lacks=tuple(dict.fromkeys(lacks))), resource_slice_nodes(body)
 
 
 def _full(name: str, driver: str) -> str:

@@ -8,7 +8,7 @@ from operator import or_
 
 from placer_models.device_request import DEVICE_RESOURCES, OTHER_SPELLINGS, WHOLE_GPUS
 from placer_models.kubernetes.object_fields import ObjectField
-from placer_models.quantity import parse_bytes, round_up
+from placer_models.quantity import parse_amount_rounding_up, parse_bytes
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -28,12 +28,12 @@ _BATCH = {
 # Clusters say the same few amounts over and over.
 @lru_cache(4096)
 def _bytes(amount: str | float) -> int:
-    return round_up(amount)
+    return parse_amount_rounding_up(amount)
 
 
 @lru_cache(4096)
 def _milli(amount: str | float) -> int:
-    return round_up(amount, 1000)
+    return parse_amount_rounding_up(amount, 1000)
 
 
 _NOT_COUNTED = "attachable-volumes-"
@@ -77,7 +77,7 @@ class ResourceList:
 NOTHING = ResourceList()
 
 
-def resources_in(part: ObjectField, *, without: Collection[str] = ()) -> ResourceList:
+def read_resource_list(part: ObjectField, *, without: Collection[str] = ()) -> ResourceList:
     """Return the amounts of a list of resources, devices under their current names.
 
     Args:
@@ -116,7 +116,7 @@ def resources_in(part: ObjectField, *, without: Collection[str] = ()) -> Resourc
     return ResourceList(cpu_milli, memory_bytes, hugepages, other)
 
 
-def largest_amounts(lists: Sequence[ResourceList]) -> ResourceList:
+def largest_of_each_resource(lists: Sequence[ResourceList]) -> ResourceList:
     """Return the largest amount of each resource that any of the lists names."""
     return ResourceList(
         max((one.cpu_milli for one in lists if one.cpu_milli is not None), default=None),

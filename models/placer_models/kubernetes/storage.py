@@ -7,7 +7,7 @@ from placer_models.kubernetes.label_selectors import LabelSelector, selector_of
 from placer_models.kubernetes.object_fields import Object, ObjectField, ObjectIdentity, identity_of
 from placer_models.kubernetes.volume import IN_TREE_DRIVERS
 from placer_models.node_affinity import NodeTerm
-from placer_models.quantity import round_up
+from placer_models.quantity import parse_amount_rounding_up
 from placer_models.selectors import LabelExpression, Labels, SelectorOperator
 
 CLASS_KIND = "StorageClass"
@@ -162,7 +162,7 @@ def storage_capacity_part(found: Object) -> StorageCapacityPart:
     return StorageCapacityPart(
         identity,
         root.get("storageClassName").text(),
-        said.amount(round_up) if said.there else -1,
+        said.amount(parse_amount_rounding_up) if said.there else -1,
         selector_of(root.get("nodeTopology")),
     )
 

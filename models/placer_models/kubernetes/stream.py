@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from placer_models.files.documents import API_VERSION, STANDARD_INPUT, name_of
+from placer_models.files.documents import API_VERSION, STANDARD_INPUT, shown_file_name
 from placer_models.files.errors import InputError
 from placer_models.files.json_tree import read_json
-from placer_models.files.reading import told_progress
+from placer_models.files.reading import file_reading_progress
 from placer_models.files.tree import Path as FieldPath
-from placer_models.files.tree import line_of
+from placer_models.files.tree import field_line_number
 from placer_models.files.yaml_tree import read_yaml
-from placer_models.kubernetes.chunks import Chunk, Chunks
+from placer_models.kubernetes.chunks import ObjectChunk, Utf8Stream
 from placer_models.kubernetes.json_objects import json_parts
 from placer_models.kubernetes.object_fields import Object
 from placer_models.kubernetes.yaml_objects import yaml_parts
@@ -60,14 +60,14 @@ class ReadObject:
             tree = read_json(self.text, "") if self.is_json else read_yaml(self.text, "")[0]
         except (InputError, IndexError):
             return self.line
-        return self.line - 1 + line_of(tree, path)
+        return self.line - 1 + field_line_number(tree, path)
 
 
 Found = ReadObject | InputError
 """An object, or the error in its place; reading goes on after it as far as possible."""
 
 
-def holds_objects(path: Path) -> bool:
+def holds_kubernetes_objects(path: Path) -> bool:
     """Return whether a file holds objects of Kubernetes rather than documents of ours.
 
     The first ``apiVersion`` and ``kind`` in it decide; a file without them holds none.
@@ -94,12 +94,12 @@ def read_objects(path: Path) -> Iterator[Found]:
 
     Documents may be objects or Lists of them; ``-`` is standard input.
     """
-    file = name_of(path)
+    file = shown_file_name(path)
     with ExitStack() as stack:
         try:
             opened = _opened(path, stack)
-            tell = stack.enter_context(told_progress(file, _size_bytes(path)))
-            yield from _objects(Chunks(opened, file, tell), path, file)
+            tell = stack.enter_context(file_reading_progress(file, _size_bytes(path)))
+            yield from _objects(Utf8Stream(opened, file, tell), path, file)
         except InputError as error:
             yield error
         except UnicodeDecodeError as error:
@@ -125,13 +125,13 @@ def _size_bytes(path: Path) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def _objects(chunks: Chunks, path: Path, file: str) -> Iterator[Found]:
+def _objects(chunks: Utf8Stream, path: Path, file: str) -> Iterator[Found]:
     is_yaml = path.suffix in (".yaml", ".yml")
     is_json = path.suffix == ".json" or (
         not is_yaml and _JSON_START.match(chunks.head()) is not None
     )
     held: list[Found] = []  # the last item so far, which may have been cut off with its List
-    unnamed: list[Chunk] = []  # items to which their List may give a kind at its end
+    unnamed: list[ObjectChunk] = []  # items to which their List may give a kind at its end
     count = 0
     try:
         for part in (json_parts if is_json else yaml_parts)(chunks, file):
@@ -168,7 +168,7 @@ def _cut_off(file: str, line: int, count: int) -> InputError:
     )
 
 
-def _lacks_kind(part: Chunk) -> bool:
+def _lacks_kind(part: ObjectChunk) -> bool:
     return isinstance(part.value, dict) and not ("kind" in part.value or "apiVersion" in part.value)
 
 
@@ -178,7 +178,7 @@ def _kind_of_items(root: Object) -> str:
     return kind.removesuffix("List") if isinstance(kind, str) and kind.endswith("List") else ""
 
 
-def _object(part: Chunk, root: Object, file: str, *, is_json: bool) -> Found:
+def _object(part: ObjectChunk, root: Object, file: str, *, is_json: bool) -> Found:
     value = part.value
     if not isinstance(value, dict):
         what = "a list" if isinstance(value, list) else "no mapping"

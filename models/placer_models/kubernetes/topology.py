@@ -28,7 +28,7 @@ from placer_models.kubernetes.object_fields import (
     first_annotation_of,
     identity_of,
 )
-from placer_models.kubernetes.resources import PODS, SUMS, ResourceList, resources_in
+from placer_models.kubernetes.resources import PODS, SUMS, ResourceList, read_resource_list
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
 KIND = "NodeResourceTopology"
@@ -66,7 +66,7 @@ def zone_devices(amounts: ResourceList) -> list[tuple[str, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class TopologyPart:
+class NodeResourceTopologyPart:
     """The contents of a NodeResourceTopology, which has the name of its node.
 
     Attributes:
@@ -101,7 +101,7 @@ class TopologyPart:
         return () if _name_of(POD_CPU_ALLOCS) in self.doubted else self.allocs
 
 
-def topology_part(found: Object) -> TopologyPart:
+def topology_part(found: Object) -> NodeResourceTopologyPart:
     """Return the contents of a NodeResourceTopology.
 
     Raises:
@@ -129,7 +129,7 @@ def topology_part(found: Object) -> TopologyPart:
         f"reservedCPUs of {_name_of(CPU_MANAGER_POLICY)}": [manager.reserved] if manager else [],
     }
     alignment, scope = _alignment(root)
-    return TopologyPart(
+    return NodeResourceTopologyPart(
         identity=identity,
         cpus=reported,
         policy=manager,
@@ -205,7 +205,7 @@ def _amounts(resources: ObjectField, *columns: str) -> ResourceList:
             item.get("capacity").refuse("is missing; a zone says how much it has")
         said = [item.get(column).value for column in (*columns, "capacity")]
         amounts[name] = next(value for value in said if value is not None)
-    return resources_in(ObjectField(resources.title, amounts, resources.path), without=SUMS)
+    return read_resource_list(ObjectField(resources.title, amounts, resources.path), without=SUMS)
 
 
 def _distances(part: ObjectField) -> dict[int, int]:

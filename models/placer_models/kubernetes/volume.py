@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer_models.kubernetes.label_selectors import LabelSelector, selector_of
 from placer_models.kubernetes.names import REGIONS, ZONES
-from placer_models.kubernetes.node_access import NodeAccess, selected_by
+from placer_models.kubernetes.node_access import NodeAccess, node_access_of_selector
 from placer_models.kubernetes.object_fields import (
     Object,
     ObjectField,
@@ -14,7 +14,7 @@ from placer_models.kubernetes.object_fields import (
     identity_of,
 )
 from placer_models.placement import NamespacedName
-from placer_models.quantity import round_up
+from placer_models.quantity import parse_amount_rounding_up
 
 VOLUME_KIND = "PersistentVolume"
 CLAIM_KIND = "PersistentVolumeClaim"
@@ -46,7 +46,7 @@ IN_TREE_DRIVERS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class VolumePart:
+class PersistentVolumePart:
     """The contents of a PersistentVolume.
 
     Attributes:
@@ -114,7 +114,7 @@ class VolumeClaimPart:
     selected_node: str = ""
     leaving: bool = False
 
-    def matches(self, volume: VolumePart) -> bool:
+    def matches(self, volume: PersistentVolumePart) -> bool:
         """Return whether the claim could be bound to the volume, on a node that reaches it."""
         fits = (
             not volume.leaving
@@ -134,13 +134,13 @@ class VolumeClaimPart:
             )
         )
 
-    def is_kept(self, volume: VolumePart) -> bool:
+    def is_kept(self, volume: PersistentVolumePart) -> bool:
         """Return whether the volume is kept for this claim, and no other."""
         uids = ("", self.identity.uid)
         return volume.claim == self.identity.key and volume.claim_uid in uids
 
 
-def volume_part(found: Object) -> VolumePart:
+def volume_part(found: Object) -> PersistentVolumePart:
     """Return the contents of a PersistentVolume.
 
     Raises:
@@ -151,14 +151,14 @@ def volume_part(found: Object) -> VolumePart:
     spec, held = root.get("spec"), root.get("spec", "claimRef")
     required = spec.get("nodeAffinity", "required")
     driver, handle = _driven(spec)
-    return VolumePart(
+    return PersistentVolumePart(
         identity,
         storage_class=_class_of(root),
         capacity_bytes=_bytes(spec.get("capacity", "storage")),
         modes=_texts(spec.get("accessModes")),
         mode=spec.get("volumeMode").text("") or _FILESYSTEM,
         attributes_class=spec.get("volumeAttributesClassName").text(""),
-        access=selected_by(required) if required.there else None,
+        access=node_access_of_selector(required) if required.there else None,
         zones=tuple(
             (key, frozenset(value.strip() for value in said.split(_BETWEEN_ZONES)))
             for key, said in sorted(identity.labels.items())
@@ -221,7 +221,7 @@ def _driven(spec: ObjectField) -> tuple[str, str]:
 
 
 def _bytes(part: ObjectField) -> int:
-    return part.amount(round_up) if part.there else 0
+    return part.amount(parse_amount_rounding_up) if part.there else 0
 
 
 def _texts(part: ObjectField) -> frozenset[str]:

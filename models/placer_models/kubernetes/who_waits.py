@@ -6,7 +6,7 @@ from enum import StrEnum
 from placer_models.typed import check_types
 
 
-class IgnoredWishes(StrEnum):
+class IgnoredAsk(StrEnum):
     """What pods ask for and nobody is to look at."""
 
     VOLUMES = "volumes"
@@ -14,7 +14,7 @@ class IgnoredWishes(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class WhoWaits:
+class WaitingPodFilter:
     """Which pods of a dump are to be placed.
 
     Attributes:
@@ -27,11 +27,11 @@ class WhoWaits:
 
     schedulers: frozenset[str] = frozenset()
     gated: bool = False
-    ignored: frozenset[IgnoredWishes] = frozenset()
+    ignored: frozenset[IgnoredAsk] = frozenset()
 
     def __post_init__(self) -> None:
         check_types(self)
 
 
-ALL = WhoWaits()
+ALL = WaitingPodFilter()
 """Whoever waits and is not gated."""

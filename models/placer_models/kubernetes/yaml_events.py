@@ -6,20 +6,20 @@ from functools import lru_cache
 
 import yaml
 
-from placer_models.files.anchors import AliasError, Anchors
+from placer_models.files.anchors import AliasError, YamlAnchors
 from placer_models.files.errors import InputError, shown
 from placer_models.files.tree import MAX_DEPTH, ScalarValue, as_json
 from placer_models.files.yaml_tree import MERGE_KEY, MERGES
-from placer_models.kubernetes.chunks import CHUNK, MAX_OBJECT_CHARACTERS, Chunk, ChunkValue
+from placer_models.kubernetes.chunks import CHUNK, MAX_OBJECT_CHARACTERS, ChunkValue, ObjectChunk
 
 _AT_END = "; the file ends here: if it was cut off, get it again"
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def parts_of_events(
-    text: "KeptText", file: str, anchors: Anchors[ChunkValue] | None = None
-) -> Iterator[Chunk]:
+def parts_of_yaml_events(
+    text: "KeptText", file: str, anchors: YamlAnchors[ChunkValue] | None = None
+) -> Iterator[ObjectChunk]:
     """Yield the items of Lists as they end, and each document at its end.
 
     An alias stands for the very part that has its anchor, in another item too. Tags are refused, as
@@ -35,7 +35,7 @@ def parts_of_events(
 
     """
     try:
-        yield from _parts(text, file, new_anchors() if anchors is None else anchors)
+        yield from _parts(text, file, empty_yaml_anchors() if anchors is None else anchors)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         context = f" {error.context}" if error.context else ""
@@ -50,12 +50,12 @@ def parts_of_events(
         raise InputError(file, None, "", f"is not YAML: {error.reason}") from None
 
 
-def new_anchors() -> Anchors[ChunkValue]:
+def empty_yaml_anchors() -> YamlAnchors[ChunkValue]:
     """Return the anchors of a document before there are any."""
-    return Anchors(_parts_of)
+    return YamlAnchors(_parts_of)
 
 
-def _parts(kept: "KeptText", file: str, anchors: Anchors[ChunkValue]) -> Iterator[Chunk]:
+def _parts(kept: "KeptText", file: str, anchors: YamlAnchors[ChunkValue]) -> Iterator[ObjectChunk]:
     offset = kept.offset
     parser = _LOADER(kept)
     root: ChunkValue = None
@@ -86,7 +86,7 @@ def _parts(kept: "KeptText", file: str, anchors: Anchors[ChunkValue]) -> Iterato
                 if event.anchor:
                     anchors.name(event.anchor, value)
                 if here is items and here is not None:
-                    yield Chunk(value, offset + event.start_mark.line + 1, "", _fields(root))
+                    yield ObjectChunk(value, offset + event.start_mark.line + 1, "", _fields(root))
                 elif type(here) is dict:
                     here[str(key)], key = value, None
                 elif type(here) is list:
@@ -123,20 +123,20 @@ def _parts(kept: "KeptText", file: str, anchors: Anchors[ChunkValue]) -> Iterato
                 ended, here = here, above.pop()
                 key = None
                 if here is items and here is not None:
-                    yield Chunk(
+                    yield ObjectChunk(
                         ended, offset + begun.line + 1, kept.text(begun, event), _fields(root)
                     )
             elif what is yaml.DocumentEndEvent:
                 is_list = items is not None
                 line = offset + event.start_mark.line + 1 if is_list else offset + begun.line + 1
                 text = "" if is_list else kept.text(begun, event)
-                yield Chunk(root, line, text, None, is_list)
+                yield ObjectChunk(root, line, text, None, is_list)
                 root = items = None
-                anchors = new_anchors()
+                anchors = empty_yaml_anchors()
             elif what is yaml.AliasEvent:
                 value = _aliased(event, anchors, [*above, here], items, file, offset)
                 if here is items and here is not None:
-                    yield Chunk(value, offset + event.start_mark.line + 1, "", _fields(root))
+                    yield ObjectChunk(value, offset + event.start_mark.line + 1, "", _fields(root))
                 elif type(here) is list:
                     here.append(value)
                 elif type(here) is dict and key is not None:
@@ -153,7 +153,7 @@ def _parts(kept: "KeptText", file: str, anchors: Anchors[ChunkValue]) -> Iterato
 
 def _aliased(
     event: yaml.AliasEvent,
-    anchors: Anchors[ChunkValue],
+    anchors: YamlAnchors[ChunkValue],
     around: list[dict[str, ChunkValue] | list[ChunkValue] | None],
     items: list[ChunkValue] | None,
     file: str,

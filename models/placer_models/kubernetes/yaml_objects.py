@@ -14,12 +14,12 @@ from placer_models.files.errors import InputError
 from placer_models.kubernetes.chunks import (
     CHUNK,
     MAX_OBJECT_CHARACTERS,
-    Chunk,
-    Chunks,
     ChunkValue,
+    ObjectChunk,
+    Utf8Stream,
 )
 from placer_models.kubernetes.plain_yaml import PlainYaml
-from placer_models.kubernetes.yaml_events import KeptText, new_anchors, parts_of_events
+from placer_models.kubernetes.yaml_events import KeptText, empty_yaml_anchors, parts_of_yaml_events
 
 _MARK = "---\n"
 _HEAD = re.compile(r"(?:---\n)?((?:(?!---|items:|[.%])[^\n]*\n){0,50})items:\n( *)- ")
@@ -32,7 +32,7 @@ _MOST_OF_ONE = 4 * CHUNK
 """A single document larger than this is left to libyaml."""
 
 
-def yaml_parts(chunks: Chunks, file: str) -> Iterator[Chunk]:
+def yaml_parts(chunks: Utf8Stream, file: str) -> Iterator[ObjectChunk]:
     """Yield the items of Lists as they end, and each document at its end.
 
     Raises:
@@ -55,7 +55,7 @@ class _Window:
 
     """
 
-    def __init__(self, chunks: Chunks) -> None:
+    def __init__(self, chunks: Utf8Stream) -> None:
         self._chunks = chunks
         self.text = ""
         self.at = 0
@@ -99,7 +99,7 @@ class _Reader:
     plain: PlainYaml
     file: str
 
-    def document(self) -> Iterator[Chunk]:
+    def document(self) -> Iterator[ObjectChunk]:
         """Yield the parts of the next document."""
         window = self.window
         head = _HEAD.match(window.text, window.at)
@@ -113,7 +113,7 @@ class _Reader:
         yield from self._items(start, head[2], root)
         yield from self._by_events(start)
 
-    def _items(self, start: str, indent: str, root: dict[str, ChunkValue]) -> Iterator[Chunk]:
+    def _items(self, start: str, indent: str, root: dict[str, ChunkValue]) -> Iterator[ObjectChunk]:
         """Yield the items of a List, but for its last one, as far as each can be read by itself."""
         window, column = self.window, len(indent) + len("- ")
         dash, left = f"\n{indent}- ", re.compile(rf"\n(?= {{0,{len(indent)}}}[^ \n])")
@@ -128,7 +128,7 @@ class _Reader:
             text = " " * column + written[column:]
             value = self.plain.mapping(text, column)
             if value is not None:
-                part = Chunk(value, window.line + 1, text, root)
+                part = ObjectChunk(value, window.line + 1, text, root)
             elif not left.search(written, 0, len(written) - 1) and (
                 found := self._item_by_events(start, written)
             ):
@@ -138,18 +138,18 @@ class _Reader:
             yield part
             window.take(at + 1)
 
-    def _item_by_events(self, start: str, written: str) -> Chunk | None:
+    def _item_by_events(self, start: str, written: str) -> ObjectChunk | None:
         """Return an item that libyaml can read by itself."""
-        texts, anchors = iter((start, written)), new_anchors()
+        texts, anchors = iter((start, written)), empty_yaml_anchors()
         before = self.window.line - _lines_in(start)
         try:
             kept = KeptText(lambda size: next(texts, ""), before)
-            item, *rest = parts_of_events(kept, self.file, anchors)
+            item, *rest = parts_of_yaml_events(kept, self.file, anchors)
         except (InputError, ValueError):
             return None
         return item if len(rest) == 1 and not anchors else None
 
-    def _single(self) -> Iterator[Chunk]:
+    def _single(self) -> Iterator[ObjectChunk]:
         """Yield the parts of a document that is no plain List."""
         window = self.window
         while True:
@@ -163,16 +163,16 @@ class _Reader:
             text = window.text[window.at + marked * len(_MARK) : end]
             value = self.plain.mapping(text)
             if value is not None and "items" not in value:
-                yield Chunk(value, window.line + marked + 1, text)
+                yield ObjectChunk(value, window.line + marked + 1, text)
                 window.take(end)
                 return
         yield from self._by_events("")
 
-    def _by_events(self, start: str) -> Iterator[Chunk]:
+    def _by_events(self, start: str) -> Iterator[ObjectChunk]:
         """Yield the rest of a document, as libyaml reads it after its first lines."""
         rest = _Rest(self.window, start)
         kept = KeptText(rest.read, self.window.line - _lines_in(start), rest.is_last)
-        yield from parts_of_events(kept, self.file)
+        yield from parts_of_yaml_events(kept, self.file)
 
 
 class _Rest:

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from placer_models.links.board import (
-    Board,
-    DeviceSelection,
+    DeviceSet,
+    LinkedDeviceClasses,
+    count_device_selections,
     pair_minimum,
     pair_sum,
-    selection_count,
     selections,
 )
 from placer_models.policy import DeviceScope
@@ -17,7 +17,9 @@ ClassCounts = tuple[int, ...]
 """How many devices of each class of a board."""
 
 
-def place_keys(board: Board, scope: DeviceScope) -> Sequence[int | str | None]:
+def scope_places_of_classes(
+    board: LinkedDeviceClasses, scope: DeviceScope
+) -> Sequence[int | str | None]:
     """Return the place of each class, of the kind that the scope names; None if unknown."""
     match scope:
         case DeviceScope.PCIE:
@@ -30,8 +32,8 @@ def place_keys(board: Board, scope: DeviceScope) -> Sequence[int | str | None]:
             return (0,) * len(board.classes)
 
 
-def rooms_for_a_set(
-    board: Board, size: int, free: ClassCounts, scope: DeviceScope
+def free_counts_within_scope(
+    board: LinkedDeviceClasses, size: int, free: ClassCounts, scope: DeviceScope
 ) -> Iterator[ClassCounts]:
     """Yield what is free in each place that a set of the size may lie within.
 
@@ -40,27 +42,27 @@ def rooms_for_a_set(
     if size < 2 or scope is DeviceScope.NODE:
         yield free
         return
-    keys = place_keys(board, scope)
+    keys = scope_places_of_classes(board, scope)
     for key in dict.fromkeys(key for key in keys if key is not None):
         room = tuple(count if own == key else 0 for count, own in zip(free, keys, strict=True))
         if sum(room) >= size:
             yield room
 
 
-def has_set(board: Board, size: int, scope: DeviceScope) -> bool:
+def has_set(board: LinkedDeviceClasses, size: int, scope: DeviceScope) -> bool:
     """Return whether the empty board has any set of the size that a pod may have."""
     return any(
         bool(partitions_of(board, size, room)) if board.honored else sum(room) >= size
-        for room in rooms_for_a_set(board, size, board.sizes, scope)
+        for room in free_counts_within_scope(board, size, board.sizes, scope)
     )
 
 
-def is_partition(board: Board, counts: ClassCounts) -> bool:
+def is_partition(board: LinkedDeviceClasses, counts: ClassCounts) -> bool:
     """Return whether a set with these counts of devices per class is a partition of the table."""
     return board.partitions is not None and counts in board.partitions
 
 
-def tells_apart(board: Board, size: int) -> bool:
+def partitions_matter_for(board: LinkedDeviceClasses, size: int) -> bool:
     """Return whether some sets of the size are partitions and others are not, or none is."""
     if board.partitions is None or size < 1:
         return False
@@ -71,10 +73,12 @@ def tells_apart(board: Board, size: int) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def partitions_of(board: Board, size: int, free: ClassCounts) -> tuple[DeviceSelection, ...]:
+def partitions_of(
+    board: LinkedDeviceClasses, size: int, free: ClassCounts
+) -> tuple[DeviceSet, ...]:
     """Return the partitions of the size within the free counts, best first."""
     found = [
-        DeviceSelection(counts, pair_minimum(board, counts), pair_sum(board, counts))
+        DeviceSet(counts, pair_minimum(board, counts), pair_sum(board, counts))
         for counts in board.partitions or ()
         if sum(counts) == size and all(c <= f for c, f in zip(counts, free, strict=True))
     ]
@@ -83,8 +87,8 @@ def partitions_of(board: Board, size: int, free: ClassCounts) -> tuple[DeviceSel
 
 
 def offered_sets(
-    board: Board, size: int, free: ClassCounts, scope: DeviceScope = DeviceScope.NODE
-) -> tuple[DeviceSelection, ...]:
+    board: LinkedDeviceClasses, size: int, free: ClassCounts, scope: DeviceScope = DeviceScope.NODE
+) -> tuple[DeviceSet, ...]:
     """Return every inequivalent set that a pod may have within the free counts, best first.
 
     This is `selections` for a pod that keeps to the scope; where the board is honored, only
@@ -92,24 +96,29 @@ def offered_sets(
     """
     listed = partitions_of if board.honored else selections
     found = [
-        s for room in rooms_for_a_set(board, size, free, scope) for s in listed(board, size, room)
+        s
+        for room in free_counts_within_scope(board, size, free, scope)
+        for s in listed(board, size, room)
     ]
     return tuple(sorted(found, key=lambda s: (-s.pair_minimum, -s.pair_sum)))
 
 
-def offered_count(
-    board: Board, size: int, free: ClassCounts, scope: DeviceScope = DeviceScope.NODE
+def count_offered_device_sets(
+    board: LinkedDeviceClasses, size: int, free: ClassCounts, scope: DeviceScope = DeviceScope.NODE
 ) -> int:
     """Return how many sets `offered_sets` returns, without listing any but partitions."""
     if board.honored:
         return len(offered_sets(board, size, free, scope))
     return sum(
-        selection_count(board, size, room) for room in rooms_for_a_set(board, size, free, scope)
+        count_device_selections(board, size, room)
+        for room in free_counts_within_scope(board, size, free, scope)
     )
 
 
 @lru_cache(maxsize=65536)
-def disjoint_partitions(board: Board, size: int, free: ClassCounts, least: int) -> int:
+def most_disjoint_partitions(
+    board: LinkedDeviceClasses, size: int, free: ClassCounts, least: int
+) -> int:
     """Return how many disjoint partitions of the size fit, with no pair slower than ``least``.
 
     Counts that fit into the free counts together stand for disjoint sets of devices, because
@@ -128,8 +137,8 @@ def disjoint_partitions(board: Board, size: int, free: ClassCounts, least: int) 
     for counts in fitting:
         if counts[pick]:
             rest = tuple(a - b for a, b in zip(useful, counts, strict=True))
-            best = max(best, 1 + disjoint_partitions(board, size, rest, least))
+            best = max(best, 1 + most_disjoint_partitions(board, size, rest, least))
             if best == limit:
                 return best
     without = tuple(0 if i == pick else count for i, count in enumerate(useful))
-    return max(best, disjoint_partitions(board, size, without, least))
+    return max(best, most_disjoint_partitions(board, size, without, least))

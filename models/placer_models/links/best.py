@@ -5,23 +5,23 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from placer_models.goals import USABLE_SET_SIZES
-from placer_models.links.board import Board, DeviceSelection
-from placer_models.links.cliques import best_minimum
+from placer_models.links.board import DeviceSet, LinkedDeviceClasses
+from placer_models.links.cliques import best_clique_minimum
 from placer_models.links.heaviest import best_sum, heaviest_sets
-from placer_models.links.merged import MergedClasses, by_bandwidth
-from placer_models.links.usable import disjoint_sets
+from placer_models.links.merged import MergedClasses, merged_by_bandwidth
+from placer_models.links.usable import most_disjoint_sets
 
 
-def best_pair_minimum(board: Board, size: int) -> int | None:
+def best_pair_minimum(board: LinkedDeviceClasses, size: int) -> int | None:
     """Return the fastest slowest pair of a set of the size on the empty board.
 
     The value is in centi GB/s: 0 for fewer than two devices, None if the board has too few.
     """
-    merged = by_bandwidth(board)
-    return best_minimum(merged, merged.counts(board.sizes), size)
+    merged = merged_by_bandwidth(board)
+    return best_clique_minimum(merged, merged.counts(board.sizes), size)
 
 
-def best_pair_sum(board: Board, size: int) -> int | None:
+def best_pair_sum(board: LinkedDeviceClasses, size: int) -> int | None:
     """Return the largest pair sum of a set of the size on the empty board.
 
     It may belong to another set than the fastest slowest pair. The value is in centi GB/s: 0
@@ -29,12 +29,14 @@ def best_pair_sum(board: Board, size: int) -> int | None:
     """
     if size > sum(board.sizes):
         return None
-    merged = by_bandwidth(board)
+    merged = merged_by_bandwidth(board)
     return best_sum(merged, merged.counts(board.sizes), size) if size > 1 else 0
 
 
 @lru_cache(maxsize=65536)
-def best_selection(board: Board, size: int, free: tuple[int, ...]) -> DeviceSelection | None:
+def best_selection(
+    board: LinkedDeviceClasses, size: int, free: tuple[int, ...]
+) -> DeviceSet | None:
     """Return the best set of the size among what is free, or None if too few are free.
 
     The best set has, in this order of importance: the fastest slowest pair, the largest pair
@@ -42,15 +44,15 @@ def best_selection(board: Board, size: int, free: tuple[int, ...]) -> DeviceSele
     largest pair sum left, the lowest devices. Unknown NUMA nodes, packages and switches are
     not counted.
     """
-    merged = by_bandwidth(board)
+    merged = merged_by_bandwidth(board)
     group_free = merged.counts(free)
-    least = best_minimum(merged, group_free, size)
+    least = best_clique_minimum(merged, group_free, size)
     if least is None:
         return None
     nearest = _Nearest(board, free, size)
     for group_counts in sorted(heaviest_sets(merged, group_free, size, least), reverse=True):
         nearest.search(merged, group_counts, _links_lost(merged, group_free, group_counts))
-    return DeviceSelection(nearest.counts, least, best_sum(merged, group_free, size, least))
+    return DeviceSet(nearest.counts, least, best_sum(merged, group_free, size, least))
 
 
 def _links_lost(merged: MergedClasses, free: tuple[int, ...], chosen: tuple[int, ...]) -> int:
@@ -78,7 +80,7 @@ class _Nearest:
 
     """
 
-    board: Board
+    board: LinkedDeviceClasses
     free: tuple[int, ...]
     size: int
     places: tuple[Sequence[int | str | None], ...] = field(init=False)
@@ -181,6 +183,6 @@ class _Nearest:
         free = tuple(a - b for a, b in zip(self.free, taken, strict=True))
         left = sum(self.free) - self.size
         return sum(
-            size * min(disjoint_sets(self.board, size, free), left // size)
+            size * min(most_disjoint_sets(self.board, size, free), left // size)
             for size in USABLE_SET_SIZES
         )

@@ -9,7 +9,9 @@ from placer_models.device import GPU, Device, LinkMatrix, PartitionTable, is_mig
 from placer_models.records import CachedHash, record
 
 
-def of_devices(table: PartitionTable, minors: Sequence[int]) -> frozenset[frozenset[int]]:
+def partitions_within_devices(
+    table: PartitionTable, minors: Sequence[int]
+) -> frozenset[frozenset[int]]:
     """Return the partitions that consist of these devices only.
 
     A partition with a device that is broken or missing cannot be made.
@@ -24,7 +26,7 @@ def interchangeable(parts: frozenset[frozenset[int]], a: int, b: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Board(CachedHash):
+class LinkedDeviceClasses(CachedHash):
     """The healthy devices of one type on a node, in equivalence classes.
 
     Devices of a class have equal links to every other device of the board, and the same NUMA
@@ -63,7 +65,7 @@ class Board(CachedHash):
 
 
 @record(frozen=True, slots=True)
-class DeviceSelection:
+class DeviceSet:
     """A set of devices, up to swapping devices of a class.
 
     Attributes:
@@ -79,14 +81,14 @@ class DeviceSelection:
 
 
 @lru_cache(maxsize=4096)
-def board_of(
+def device_classes_by_links(
     devices: tuple[Device, ...],
     links: LinkMatrix | None,
     table: PartitionTable | None = None,
     *,
     honored: bool = False,
     marks: tuple[tuple[int, int], ...] = (),
-) -> Board:
+) -> LinkedDeviceClasses:
     """Return the board of a node's healthy devices of one type.
 
     Only GPUs have links; a pair that the matrix does not know has 0 GB/s.
@@ -113,7 +115,7 @@ def board_of(
         for d in ordered
     ]
     minors = [d.minor for d in ordered]
-    parts = of_devices(table or (), minors)
+    parts = partitions_within_devices(table or (), minors)
     groups = equivalence_classes(
         rows, facts, lambda a, b: interchangeable(parts, minors[a], minors[b])
     )
@@ -121,7 +123,7 @@ def board_of(
     inner = tuple(rows[group[0]][group[1]] if len(group) > 1 else 0 for group in groups)
     classes = tuple(tuple(minors[i] for i in group) for group in groups)
     counted = {tuple(len(part.intersection(c)) for c in classes) for part in parts}
-    return Board(
+    return LinkedDeviceClasses(
         classes=classes,
         numa_nodes=tuple(d.numa_node for d in first),
         packages=tuple(d.package for d in first),
@@ -171,7 +173,7 @@ def equivalence_classes(
     return groups
 
 
-def counts_by_class(board: Board, minors: Iterable[int]) -> tuple[int, ...]:
+def counts_by_class(board: LinkedDeviceClasses, minors: Iterable[int]) -> tuple[int, ...]:
     """Return how many of the devices each class has.
 
     Raises:
@@ -189,7 +191,9 @@ def counts_by_class(board: Board, minors: Iterable[int]) -> tuple[int, ...]:
     return counts
 
 
-def minors_of(board: Board, counts: Sequence[int], free: Container[int]) -> tuple[int, ...]:
+def lowest_free_minors(
+    board: LinkedDeviceClasses, counts: Sequence[int], free: Container[int]
+) -> tuple[int, ...]:
     """Return the lowest free minors of each class, as many as ``counts`` says, ascending.
 
     Raises:
@@ -208,7 +212,7 @@ def minors_of(board: Board, counts: Sequence[int], free: Container[int]) -> tupl
     return tuple(sorted(chosen))
 
 
-def pair_minimum(board: Board, counts: Sequence[int]) -> int:
+def pair_minimum(board: LinkedDeviceClasses, counts: Sequence[int]) -> int:
     """Return the centi GB/s of the slowest pair; 0 for fewer than two devices."""
     used = [i for i, count in enumerate(counts) if count]
     return min(
@@ -222,17 +226,18 @@ def pair_minimum(board: Board, counts: Sequence[int]) -> int:
     )
 
 
-def pair_sum(board: Board, counts: Sequence[int]) -> int:
+def pair_sum(board: LinkedDeviceClasses, counts: Sequence[int]) -> int:
     """Return the centi GB/s of all pairs together; 0 for fewer than two devices."""
     used = [i for i, count in enumerate(counts) if count]
     return sum(
-        board.across[a][b] * (counts[a] * counts[b] if a != b else number_of_pairs(counts[a]))
+        board.across[a][b]
+        * (counts[a] * counts[b] if a != b else number_of_device_pairs(counts[a]))
         for position, a in enumerate(used)
         for b in used[position:]
     )
 
 
-def total_distance(board: Board, counts: Sequence[int]) -> int:
+def total_distance(board: LinkedDeviceClasses, counts: Sequence[int]) -> int:
     """Return how far apart the devices are, added up over all pairs.
 
     A pair counts 0 if it is below the same PCIe switch, 1 on the same NUMA node, 2 in the same
@@ -240,13 +245,14 @@ def total_distance(board: Board, counts: Sequence[int]) -> int:
     """
     used = [i for i, count in enumerate(counts) if count]
     return sum(
-        _apart(board, a, b) * (counts[a] * counts[b] if a != b else number_of_pairs(counts[a]))
+        _apart(board, a, b)
+        * (counts[a] * counts[b] if a != b else number_of_device_pairs(counts[a]))
         for position, a in enumerate(used)
         for b in used[position:]
     )
 
 
-def _apart(board: Board, a: int, b: int) -> int:
+def _apart(board: LinkedDeviceClasses, a: int, b: int) -> int:
     """Return how far apart devices of two classes are; unknown places are never the same."""
     for steps, places in enumerate((board.switches, board.numa_nodes, board.packages)):
         if places[a] is not None and places[a] == places[b]:
@@ -254,12 +260,12 @@ def _apart(board: Board, a: int, b: int) -> int:
     return 3
 
 
-def number_of_pairs(count: int) -> int:
+def number_of_device_pairs(count: int) -> int:
     """Return the number of pairs among ``count`` devices."""
     return count * (count - 1) // 2
 
 
-def selection_count(board: Board, size: int, free: tuple[int, ...]) -> int:
+def count_device_selections(board: LinkedDeviceClasses, size: int, free: tuple[int, ...]) -> int:
     """Return how many selections there are, without listing them."""
     if size < 0:
         return 0
@@ -269,21 +275,23 @@ def selection_count(board: Board, size: int, free: tuple[int, ...]) -> int:
     return ways[size]
 
 
-def selections(board: Board, size: int, free: tuple[int, ...]) -> tuple[DeviceSelection, ...]:
+def selections(
+    board: LinkedDeviceClasses, size: int, free: tuple[int, ...]
+) -> tuple[DeviceSet, ...]:
     """Return every inequivalent set of the size within the free counts, best first.
 
     The best set has the fastest slowest pair, then the largest pair sum, then the lowest
-    devices. There may be very many sets: ask ``selection_count`` first.
+    devices. There may be very many sets: ask ``count_device_selections`` first.
     """
     found = [
-        DeviceSelection(counts, pair_minimum(board, counts), pair_sum(board, counts))
-        for counts in ways_to_take(size, free)
+        DeviceSet(counts, pair_minimum(board, counts), pair_sum(board, counts))
+        for counts in counts_summing_to(size, free)
     ]
     # Counts come with the lowest devices first, and sorting keeps that order.
     return tuple(sorted(found, key=lambda s: (-s.pair_minimum, -s.pair_sum)))
 
 
-def ways_to_take(size: int, limits: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+def counts_summing_to(size: int, limits: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Yield each way to take ``size`` in all within the limits, highest counts first."""
     if not limits:
         if size == 0:
@@ -291,7 +299,7 @@ def ways_to_take(size: int, limits: tuple[int, ...]) -> Iterator[tuple[int, ...]
         return
     later = sum(limits[1:])
     for count in range(min(size, limits[0]), max(0, size - later) - 1, -1):
-        for rest in ways_to_take(size - count, limits[1:]):
+        for rest in counts_summing_to(size - count, limits[1:]):
             yield (count, *rest)
 
 

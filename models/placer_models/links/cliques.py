@@ -11,7 +11,7 @@ from placer_models.links.merged import MergedClasses
 
 
 @lru_cache(maxsize=65536)
-def best_minimum(merged: MergedClasses, counts: tuple[int, ...], size: int) -> int | None:
+def best_clique_minimum(merged: MergedClasses, counts: tuple[int, ...], size: int) -> int | None:
     """Return the fastest slowest pair of ``size`` devices, or None if there are too few."""
     if size > sum(counts):
         return None
@@ -29,7 +29,7 @@ def best_minimum(merged: MergedClasses, counts: tuple[int, ...], size: int) -> i
     low, high = 0, len(speeds) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if largest_clique(merged, counts, speeds[middle]) >= size:
+        if largest_clique_size(merged, counts, speeds[middle]) >= size:
             low = middle
         else:
             high = middle - 1
@@ -51,20 +51,22 @@ def fast_neighbours(merged: MergedClasses, counts: tuple[int, ...], least: int) 
     ]
 
 
-def clique_sizes(merged: MergedClasses, counts: tuple[int, ...], least: int) -> tuple[int, ...]:
+def most_devices_in_clique(
+    merged: MergedClasses, counts: tuple[int, ...], least: int
+) -> tuple[int, ...]:
     """Return how many devices of each group one clique can have."""
     return tuple(
         count if merged.weights[i][i] >= least else min(count, 1) for i, count in enumerate(counts)
     )
 
 
-def largest_clique(merged: MergedClasses, counts: tuple[int, ...], least: int) -> int:
+def largest_clique_size(merged: MergedClasses, counts: tuple[int, ...], least: int) -> int:
     """Return the size of the largest set of devices in which no pair is slower than ``least``.
 
     Bron and Kerbosch with a pivot: at most 3 ** (groups / 3) leaves.
     """
     near = fast_neighbours(merged, counts, least)
-    worth = clique_sizes(merged, counts, least)
+    worth = most_devices_in_clique(merged, counts, least)
     best = 0
 
     def grow(total: int, open_mask: int, done: int) -> None:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from placer_models.links.board import number_of_pairs
-from placer_models.links.cliques import clique_sizes, fast_neighbours
+from placer_models.links.board import number_of_device_pairs
+from placer_models.links.cliques import fast_neighbours, most_devices_in_clique
 from placer_models.links.merged import MergedClasses
 
 
@@ -12,7 +12,7 @@ from placer_models.links.merged import MergedClasses
 def best_sum(merged: MergedClasses, counts: tuple[int, ...], size: int, least: int = 0) -> int:
     """Return the largest pair sum of ``size`` devices of which no pair is below ``least``.
 
-    Such a set must exist: ``least`` is at most what ``best_minimum`` says.
+    Such a set must exist: ``least`` is at most what ``best_clique_minimum`` says.
     """
     search = _Search(merged, counts, least)
     search.run(size)
@@ -47,7 +47,7 @@ class _Search:
 
     def __post_init__(self) -> None:
         self.near = fast_neighbours(self.merged, self.counts, self.least)
-        self.most = clique_sizes(self.merged, self.counts, self.least)
+        self.most = most_devices_in_clique(self.merged, self.counts, self.least)
         self.chosen = [0] * len(self.counts)
         self.order = [
             sorted(range(len(row)), key=row.__getitem__, reverse=True)
@@ -89,7 +89,7 @@ class _Search:
             near = [i for i in others if self.near[pick] >> i & 1] if count else others
             self._grow(
                 left - count,
-                total + count * gain[pick] + number_of_pairs(count) * row[pick],
+                total + count * gain[pick] + number_of_device_pairs(count) * row[pick],
                 near,
                 [g + count * w for g, w in zip(gain, row, strict=True)],
             )

@@ -7,7 +7,7 @@ NVSwitch on four NUMA nodes are four classes, but for bandwidth they are one.
 from dataclasses import dataclass
 from functools import lru_cache
 
-from placer_models.links.board import Board, equivalence_classes
+from placer_models.links.board import LinkedDeviceClasses, equivalence_classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,13 @@ class MergedClasses:
 
 
 @lru_cache(maxsize=4096)
-def by_bandwidth(board: Board) -> MergedClasses:
+def merged_by_bandwidth(board: LinkedDeviceClasses) -> MergedClasses:
     """Merge the classes that have equal bandwidths; weights are centi GB/s."""
     return _merge(board, board.across)
 
 
 @lru_cache(maxsize=16384)
-def by_speed(board: Board, least: int) -> MergedClasses:
+def classes_merged_by_speed(board: LinkedDeviceClasses, least: int) -> MergedClasses:
     """Merge the classes that the graph of pairs of ``least`` centi GB/s or more treats alike.
 
     Weights are 1 for such a pair and 0 for a slower one.
@@ -44,7 +44,7 @@ def by_speed(board: Board, least: int) -> MergedClasses:
     return _merge(board, tuple(tuple(int(w >= least) for w in row) for row in board.across))
 
 
-def _merge(board: Board, weights: tuple[tuple[int, ...], ...]) -> MergedClasses:
+def _merge(board: LinkedDeviceClasses, weights: tuple[tuple[int, ...], ...]) -> MergedClasses:
     # Two devices stand for each larger class, so that its inner weight is compared, too.
     owner = [i for i, size in enumerate(board.sizes) for _ in range(min(size, 2))]
     rows = [[weights[a][b] for b in owner] for a in owner]

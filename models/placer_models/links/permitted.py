@@ -3,19 +3,26 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from placer_models.links.allowed import ClassCounts, offered_sets, partitions_of, rooms_for_a_set
+from placer_models.links.allowed import (
+    ClassCounts,
+    free_counts_within_scope,
+    offered_sets,
+    partitions_of,
+)
 from placer_models.links.best import best_selection
-from placer_models.links.board import Board, DeviceSelection, pair_sum
-from placer_models.links.cliques import best_minimum
+from placer_models.links.board import DeviceSet, LinkedDeviceClasses, pair_sum
+from placer_models.links.cliques import best_clique_minimum
 from placer_models.links.heaviest import best_sum
-from placer_models.links.merged import by_bandwidth
-from placer_models.links.usable import usable_points
+from placer_models.links.merged import merged_by_bandwidth
+from placer_models.links.usable import devices_in_usable_sets
 from placer_models.policy import DeviceScope
 
 ANYWHERE = DeviceScope.NODE
 
 
-def best_permitted_minimum(board: Board, size: int, scope: DeviceScope = ANYWHERE) -> int | None:
+def best_permitted_minimum(
+    board: LinkedDeviceClasses, size: int, scope: DeviceScope = ANYWHERE
+) -> int | None:
     """Return the fastest slowest pair of the sets that a pod may have on the empty board.
 
     The value is in centi GB/s, or None if the pod may have no set.
@@ -23,15 +30,17 @@ def best_permitted_minimum(board: Board, size: int, scope: DeviceScope = ANYWHER
     if board.honored:
         parts = offered_sets(board, size, board.sizes, scope)
         return parts[0].pair_minimum if parts else None
-    merged = by_bandwidth(board)
+    merged = merged_by_bandwidth(board)
     found = (
-        best_minimum(merged, merged.counts(room), size)
-        for room in rooms_for_a_set(board, size, board.sizes, scope)
+        best_clique_minimum(merged, merged.counts(room), size)
+        for room in free_counts_within_scope(board, size, board.sizes, scope)
     )
     return max((value for value in found if value is not None), default=None)
 
 
-def best_permitted_sum(board: Board, size: int, scope: DeviceScope = ANYWHERE) -> int | None:
+def best_permitted_sum(
+    board: LinkedDeviceClasses, size: int, scope: DeviceScope = ANYWHERE
+) -> int | None:
     """Return the largest pair sum of the sets that a pod may have on the empty board.
 
     The value is in centi GB/s, or None if the pod may have no set.
@@ -39,10 +48,10 @@ def best_permitted_sum(board: Board, size: int, scope: DeviceScope = ANYWHERE) -
     if board.honored:
         parts = offered_sets(board, size, board.sizes, scope)
         return max((part.pair_sum for part in parts), default=None)
-    merged = by_bandwidth(board)
+    merged = merged_by_bandwidth(board)
     found = [
         best_sum(merged, merged.counts(room), size) if size > 1 else 0
-        for room in rooms_for_a_set(board, size, board.sizes, scope)
+        for room in free_counts_within_scope(board, size, board.sizes, scope)
         if sum(room) >= size
     ]
     return max(found, default=None)
@@ -50,8 +59,8 @@ def best_permitted_sum(board: Board, size: int, scope: DeviceScope = ANYWHERE) -
 
 @lru_cache(maxsize=65536)
 def best_permitted(
-    board: Board, size: int, free: ClassCounts, scope: DeviceScope = ANYWHERE
-) -> DeviceSelection | None:
+    board: LinkedDeviceClasses, size: int, free: ClassCounts, scope: DeviceScope = ANYWHERE
+) -> DeviceSet | None:
     """Return the best free set that a pod may have, or None if there is none.
 
     Sets are compared as in `best_selection`, but partitions go before other sets.
@@ -63,26 +72,31 @@ def best_permitted(
 
 
 def _best(
-    board: Board, size: int, free: ClassCounts, scope: DeviceScope, *, partitions: bool
-) -> DeviceSelection | None:
+    board: LinkedDeviceClasses,
+    size: int,
+    free: ClassCounts,
+    scope: DeviceScope,
+    *,
+    partitions: bool,
+) -> DeviceSet | None:
     """Return the best partition, or the best set of any kind."""
     if not partitions and scope is ANYWHERE:
         return best_selection(board, size, free)
-    found: list[DeviceSelection] = []
-    for room in rooms_for_a_set(board, size, free, scope):
+    found: list[DeviceSet] = []
+    for room in free_counts_within_scope(board, size, free, scope):
         if partitions:
             found += partitions_of(board, size, room)
         elif best := best_selection(board, size, room):
             found.append(best)
     places = (board.numa_nodes, board.packages, board.switches)
 
-    def badness(chosen: DeviceSelection) -> tuple[object, ...]:
+    def badness(chosen: DeviceSet) -> tuple[object, ...]:
         left = tuple(a - b for a, b in zip(free, chosen.counts, strict=True))
         return (
             -chosen.pair_minimum,
             -chosen.pair_sum,
             *(_places(chosen.counts, place_of) for place_of in places),
-            -usable_points(board, left),
+            -devices_in_usable_sets(board, left),
             -pair_sum(board, left),
             tuple(-count for count in chosen.counts),
         )

@@ -5,27 +5,32 @@ from functools import lru_cache
 from operator import mul
 
 from placer_models.goals import USABLE_SET_SIZES
-from placer_models.links.allowed import disjoint_partitions, partitions_of
-from placer_models.links.board import Board
-from placer_models.links.cliques import best_minimum, bit_positions, clique_sizes, fast_neighbours
-from placer_models.links.merged import MergedClasses, by_bandwidth, by_speed
+from placer_models.links.allowed import most_disjoint_partitions, partitions_of
+from placer_models.links.board import LinkedDeviceClasses
+from placer_models.links.cliques import (
+    best_clique_minimum,
+    bit_positions,
+    fast_neighbours,
+    most_devices_in_clique,
+)
+from placer_models.links.merged import MergedClasses, classes_merged_by_speed, merged_by_bandwidth
 
 
-def usable_points(board: Board, free: tuple[int, ...]) -> int:
+def devices_in_usable_sets(board: LinkedDeviceClasses, free: tuple[int, ...]) -> int:
     """Return how many devices are in the most disjoint fast sets, summed over the usual sizes.
 
     Each size of ``USABLE_SET_SIZES`` is counted by itself.
     """
-    return sum(map(mul, USABLE_SET_SIZES, usable_sets(board, free)))
+    return sum(map(mul, USABLE_SET_SIZES, usable_set_counts(board, free)))
 
 
 @lru_cache(maxsize=65536)
-def usable_sets(board: Board, free: tuple[int, ...]) -> tuple[int, ...]:
+def usable_set_counts(board: LinkedDeviceClasses, free: tuple[int, ...]) -> tuple[int, ...]:
     """Return how many disjoint fast sets there are at most, for each of ``USABLE_SET_SIZES``."""
-    return tuple(disjoint_sets(board, size, free) for size in USABLE_SET_SIZES)
+    return tuple(most_disjoint_sets(board, size, free) for size in USABLE_SET_SIZES)
 
 
-def disjoint_sets(board: Board, size: int, free: tuple[int, ...]) -> int:
+def most_disjoint_sets(board: LinkedDeviceClasses, size: int, free: tuple[int, ...]) -> int:
     """Return how many pairwise disjoint fast sets of the size can be made of what is free.
 
     A set is fast if its slowest pair is as fast as that of the best set of the size on the
@@ -34,14 +39,14 @@ def disjoint_sets(board: Board, size: int, free: tuple[int, ...]) -> int:
     """
     if board.honored:
         whole = partitions_of(board, size, board.sizes)
-        return disjoint_partitions(board, size, free, whole[0].pair_minimum) if whole else 0
+        return most_disjoint_partitions(board, size, free, whole[0].pair_minimum) if whole else 0
     if size < 2:
         return sum(free) if size == 1 else 0
-    bandwidths = by_bandwidth(board)
-    least = best_minimum(bandwidths, bandwidths.counts(board.sizes), size)
+    bandwidths = merged_by_bandwidth(board)
+    least = best_clique_minimum(bandwidths, bandwidths.counts(board.sizes), size)
     if least is None:
         return 0
-    fast = by_speed(board, least)
+    fast = classes_merged_by_speed(board, least)
     return _most_cliques(fast, fast.counts(free), size)
 
 
@@ -91,7 +96,7 @@ def _cliques_with(
     fast: MergedClasses, counts: tuple[int, ...], near: list[int], pick: int, size: int
 ) -> Iterator[tuple[int, ...]]:
     """Yield each clique of the size, as counts, that has a device of the group."""
-    most = clique_sizes(fast, counts, 1)
+    most = most_devices_in_clique(fast, counts, 1)
 
     def extend(chosen: tuple[int, ...], left: int, open_mask: int) -> Iterator[tuple[int, ...]]:
         if left == 0:
@@ -116,7 +121,7 @@ def _core(
     """Return the counts, with 0 for groups that can be in no clique, and the graph of the rest."""
     while True:
         near = fast_neighbours(fast, counts, 1)
-        most = clique_sizes(fast, counts, 1)
+        most = most_devices_in_clique(fast, counts, 1)
         kept = tuple(
             count if most[i] + sum(most[j] for j in bit_positions(near[i])) >= size else 0
             for i, count in enumerate(counts)

@@ -40,7 +40,7 @@ class GpuPlaces:
     note: str
 
 
-def find_places(affinities: Sequence[GpuSurroundings]) -> GpuPlaces:
+def gpu_numa_nodes_from_affinity(affinities: Sequence[GpuSurroundings]) -> GpuPlaces:
     """Return the NUMA nodes that the affinities tell of, or a single one if they tell of none."""
     cpus = frozenset().union(*(a.cpus or () for a in affinities))
     told = _told(affinities) if any(a.numa_nodes for a in affinities) else _by_cpus(affinities)

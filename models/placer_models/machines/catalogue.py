@@ -9,7 +9,7 @@ import yaml
 
 from placer_models.cluster import Machine
 from placer_models.instance.machine_schema import MachineFile, to_machine
-from placer_models.typed import typed
+from placer_models.typed import check_argument_types
 
 _FILES = files("placer_models.machines") / "catalogue"
 
@@ -18,22 +18,24 @@ class UnknownMachineError(ValueError):
     """The catalogue has no machine of that name; the message names the nearest."""
 
     def __init__(self, name: str) -> None:
-        near = get_close_matches(name, machine_names(), n=3, cutoff=0.4)
+        near = get_close_matches(name, catalogue_machine_names(), n=3, cutoff=0.4)
         hint = (
-            f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(machine_names())}"
+            f"did you mean {' or '.join(near)}?"
+            if near
+            else f"known: {', '.join(catalogue_machine_names())}"
         )
         super().__init__(f"the catalogue has no machine {name[:80]!r}; {hint}")
         self.name = name
 
 
 @cache
-def machine_names() -> tuple[str, ...]:
+def catalogue_machine_names() -> tuple[str, ...]:
     """Return the names of all machines of the catalogue, in order."""
     names = (file.name for file in _FILES.iterdir())
     return tuple(sorted(n.removesuffix(".yaml") for n in names if n.endswith(".yaml")))
 
 
-@typed
+@check_argument_types
 @cache
 def load_machine(name: str) -> Machine:
     """Return the machine of that name.
@@ -42,7 +44,7 @@ def load_machine(name: str) -> Machine:
         UnknownMachineError: There is none.
 
     """
-    if name not in machine_names():
+    if name not in catalogue_machine_names():
         raise UnknownMachineError(name)
     text = (_FILES / f"{name}.yaml").read_text(encoding="utf-8")
     tree = yaml.load(text, Loader=yaml.CSafeLoader)

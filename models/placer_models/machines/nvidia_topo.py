@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from placer_models.cluster import Machine
 from placer_models.instance.machine_links import SELF
 from placer_models.machines.affinity_columns import GpuSurroundings
-from placer_models.machines.other_topo import read_amd, read_slurmd
+from placer_models.machines.other_topo import read_amd, read_slurm_gres
 from placer_models.machines.rates import UNLINKED
 from placer_models.machines.sketch import GpuSketch, MachineSketch, to_machine
+from placer_models.machines.topo_text import GpuTopologyError as GpuTopologyError
 from placer_models.machines.topo_text import (
-    DeviceTable,
     MatrixRow,
+    TopoMatrix,
     clean_lines,
     gpu_number,
     is_gpu,
     parse_affinity_ids,
     read_tables,
 )
-from placer_models.machines.topo_text import TopoError as TopoError
 
 MAX_NUMA_NODE = 1023
 """Linux itself is built for at most 1,024 NUMA nodes."""
@@ -49,24 +49,24 @@ def read_topo(
         gb_per_s_by_kind: Bandwidth per direction of whole kinds, such as ``SYS``.
 
     Raises:
-        TopoError: The text shows no such machine, or is damaged; the message names the
+        GpuTopologyError: The text shows no such machine, or is damaged; the message names the
             line and the cell.
 
     """
     lines = clean_lines(text)
     try:
-        sketch = read_slurmd(lines) or read_amd(lines) or _read_nvidia(lines)
+        sketch = read_slurm_gres(lines) or read_amd(lines) or _read_nvidia(lines)
         return to_machine(sketch, name, gb_per_s_per_link, gb_per_s_by_kind or {})
-    except TopoError:
+    except GpuTopologyError:
         raise
     except ValueError as error:
-        raise TopoError(None, str(error)) from error
+        raise GpuTopologyError(None, str(error)) from error
 
 
 def _read_nvidia(lines: Sequence[str]) -> MachineSketch:
     tables = [t for t in read_tables(lines) if is_gpu(t.columns[0])]
     if not tables:
-        raise TopoError(
+        raise GpuTopologyError(
             None,
             "there is no table of GPUs; expected the output of nvidia-smi topo -m: a header "
             "that begins with GPU0 and below it a row for each GPU",
@@ -76,7 +76,7 @@ def _read_nvidia(lines: Sequence[str]) -> MachineSketch:
     nics = [c for c in table.columns if not is_gpu(c)]
     for name in gpus:
         if name not in table.rows:
-            raise TopoError(table.line, f"{name} has a column but no row")
+            raise GpuTopologyError(table.line, f"{name} has a column but no row")
     _check_cells(table)
     affinities = [_affinity(name, table.rows[name], table.headings) for name in gpus]
     matches = [match for line in lines if (match := _LEGEND.fullmatch(line))]
@@ -91,12 +91,12 @@ def _read_nvidia(lines: Sequence[str]) -> MachineSketch:
     )
 
 
-def _kind(table: DeviceTable, name: str, other: str) -> str | None:
+def _kind(table: TopoMatrix, name: str, other: str) -> str | None:
     cell = table.cell(name, other) or table.cell(other, name)
     return None if cell == UNLINKED and not (is_gpu(name) and is_gpu(other)) else cell
 
 
-def _check_cells(table: DeviceTable) -> None:
+def _check_cells(table: TopoMatrix) -> None:
     """Refuse cells that are not links, and links whose two directions differ."""
     dead = {
         name
@@ -106,19 +106,19 @@ def _check_cells(table: DeviceTable) -> None:
     for name, row in table.rows.items():
         for other, cell in zip(table.columns, row.cells, strict=True):
             if (cell == SELF) != (name == other) or not _KIND.fullmatch(cell):
-                raise TopoError(
+                raise GpuTopologyError(
                     row.line,
                     f"{name} to {other}: {cell!r} is no link; expected NV1 to NV99, PIX, PXB, PHB, "
                     f"NODE or SYS, and {SELF} on the diagonal (are cells missing or merged?)",
                 )
             both = is_gpu(name) and is_gpu(other)
             if cell == UNLINKED and both and not {name, other} & dead:
-                raise TopoError(
+                raise GpuTopologyError(
                     row.line, f"{name} to {other}: the tool could not read this link ({cell})"
                 )
             back = table.cell(other, name)
             if back is not None and back != cell:
-                raise TopoError(
+                raise GpuTopologyError(
                     row.line,
                     f"{name} to {other} is {cell!r}, but line {table.rows[other].line} has "
                     f"{back!r} for the way back; links are the same in both directions",
@@ -129,7 +129,7 @@ def _affinity(name: str, row: MatrixRow, headings: Sequence[str]) -> GpuSurround
     """Return the affinity that follows a GPU's links in its row; blank cells say nothing."""
     cells = [word for cell in row.rest for word in cell.split() or [""]]
     if sum(cell != "" for cell in cells) > len(headings):
-        raise TopoError(
+        raise GpuTopologyError(
             row.line,
             f"{name} has {' '.join(cells).strip()!r} behind its links; the header has "
             f"{', '.join(headings) or 'nothing'} there",

@@ -7,8 +7,8 @@ from placer_models.instance.machine_links import SELF
 from placer_models.machines.affinity_columns import GpuSurroundings
 from placer_models.machines.sketch import GpuSketch, MachineSketch
 from placer_models.machines.topo_text import (
-    DeviceTable,
-    TopoError,
+    GpuTopologyError,
+    TopoMatrix,
     gpu_number,
     is_gpu,
     parse_affinity_ids,
@@ -29,14 +29,14 @@ def read_amd(lines: Sequence[str]) -> MachineSketch | None:
     """Read ``rocm-smi --showtopo`` or ``amd-smi topology``; return None if the text is neither.
 
     Raises:
-        TopoError: It is one, but a link is unreadable, as in some partition modes.
+        GpuTopologyError: It is one, but a link is unreadable, as in some partition modes.
 
     """
     tables = [t for t in read_tables(lines) if _has_link_types(t)]
     if not tables:
         for number, line in enumerate(lines, start=1):
             if _AMD_SIGNS.search(line):
-                raise TopoError(
+                raise GpuTopologyError(
                     number, "this looks like AMD's tools, but no table of link types (XGMI) follows"
                 )
         return None
@@ -46,7 +46,9 @@ def read_amd(lines: Sequence[str]) -> MachineSketch | None:
         if match := _AMD_NUMA.fullmatch(line):
             numa_of[int(match[1])] = int(match[2])
     if any(is_gpu(name) != is_gpu(table.columns[0]) for name in table.columns):
-        raise TopoError(table.line, "GPUs are named GPU0 and so on, or all by bus id, not both")
+        raise GpuTopologyError(
+            table.line, "GPUs are named GPU0 and so on, or all by bus id, not both"
+        )
     names = sorted(table.columns, key=gpu_number) if is_gpu(table.columns[0]) else table.columns
     gpus = []
     for i, name in enumerate(names):
@@ -58,11 +60,11 @@ def read_amd(lines: Sequence[str]) -> MachineSketch | None:
     return MachineSketch(tuple(gpus), (), kinds, "the topology that AMD's tools print")
 
 
-def read_slurmd(lines: Sequence[str]) -> MachineSketch | None:
+def read_slurm_gres(lines: Sequence[str]) -> MachineSketch | None:
     """Read ``slurmd -G`` or a gres.conf with links; return None if the text is neither.
 
     Raises:
-        TopoError: It is one, but a device has no index, or its links do not fit.
+        GpuTopologyError: It is one, but a device has no index, or its links do not fit.
 
     """
     found: dict[int, tuple[int, dict[str, str]]] = {}
@@ -72,11 +74,11 @@ def read_slurmd(lines: Sequence[str]) -> MachineSketch | None:
         fields = dict(_FIELD.findall(line))
         index = fields.get("Index") or re.sub(r".*?([0-9]*)$", r"\1", fields.get("File", ""))
         if not re.fullmatch("[0-9]{1,4}", index):
-            raise TopoError(
+            raise GpuTopologyError(
                 number, "this GPU has no Index and no File with a number, such as nvidia0"
             )
         if int(index) in found:
-            raise TopoError(
+            raise GpuTopologyError(
                 number, f"GPU {index} is listed already, in line {found[int(index)][0]}"
             )
         found[int(index)] = (number, fields)
@@ -87,7 +89,7 @@ def read_slurmd(lines: Sequence[str]) -> MachineSketch | None:
     for i, (minor, (number, fields)) in enumerate(sorted(found.items())):
         counts = fields.get("Links", "").split(",")
         if len(counts) != len(found):
-            raise TopoError(
+            raise GpuTopologyError(
                 number, f"GPU {minor}: Links has {len(counts)} values for {len(found)} GPUs"
             )
         rows.append([_slurm_kind(number, minor, count, i == j) for j, count in enumerate(counts)])
@@ -97,7 +99,7 @@ def read_slurmd(lines: Sequence[str]) -> MachineSketch | None:
         for j in range(i):
             if row[j] != rows[j][i]:
                 a, b = gpus[i].minor, gpus[j].minor
-                raise TopoError(
+                raise GpuTopologyError(
                     found[a][0],
                     f"GPU {a} to GPU {b} is {row[j]}, but back it is {rows[j][i]}; "
                     "links are the same in both directions",
@@ -105,32 +107,34 @@ def read_slurmd(lines: Sequence[str]) -> MachineSketch | None:
     return MachineSketch(tuple(gpus), (), tuple(map(tuple, rows)), "slurmd -G")
 
 
-def _has_link_types(table: DeviceTable) -> bool:
+def _has_link_types(table: TopoMatrix) -> bool:
     return any(cell in _AMD_LINKS for row in table.rows.values() for cell in row.cells)
 
 
-def _amd_kinds(table: DeviceTable, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+def _amd_kinds(table: TopoMatrix, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     for name in names:
         if name not in table.rows:
-            raise TopoError(table.line, f"{name} has a column but no row")
+            raise GpuTopologyError(table.line, f"{name} has a column but no row")
     for name, row in table.rows.items():
         for other, cell in zip(table.columns, row.cells, strict=True):
             if cell not in (_AMD_SELF if other == name else _AMD_LINKS):
-                raise TopoError(
+                raise GpuTopologyError(
                     row.line,
                     f"{name} to {other}: {cell!r} is no link type; expected XGMI or PCIE, and 0 or "
                     "SELF on the diagonal; run the tool in a mode in which it can read its links",
                 )
             back = table.cell(other, name)
             if other != name and back != cell:
-                raise TopoError(row.line, f"{name} to {other} is {cell}, but back it is {back}")
+                raise GpuTopologyError(
+                    row.line, f"{name} to {other} is {cell}, but back it is {back}"
+                )
     return tuple(tuple(SELF if a == b else table.cell(a, b) or "" for b in names) for a in names)
 
 
 def _slurm_kind(number: int, minor: int, count: str, diagonal: bool) -> str:
     """Return the kind of ``count`` NVLinks; Slurm knows no other kind of path."""
     if not re.fullmatch(r"-1|[0-9]{1,2}", count) or (count == "-1") != diagonal:
-        raise TopoError(
+        raise GpuTopologyError(
             number,
             f"GPU {minor}: Links has {count!r}; expected a count of links, and -1 for itself",
         )

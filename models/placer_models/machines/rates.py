@@ -14,7 +14,7 @@ XGMI_GB_PER_S = 50.0
 _BONDED = re.compile(r"(NV|XGMI)([0-9]+)")
 
 
-def bonded_links(kind: str) -> int:
+def bonded_link_count(kind: str) -> int:
     """Return how many NVLinks or xGMI links the kind bonds, or 0 if it is another path."""
     if kind == "XGMI":
         return 1
@@ -41,7 +41,7 @@ def assumed_gb_per_s(
     generation, link, pcie = _generation(found, gpus)
     if gb_per_s_per_link is not None:
         generation, link = "the given links", gb_per_s_per_link
-    rates = {kind: link * bonded_links(kind) or pcie for kind in found}
+    rates = {kind: link * bonded_link_count(kind) or pcie for kind in found}
     rates |= {kind: gb_per_s_by_kind[kind] for kind in found if kind in gb_per_s_by_kind}
     rates[UNLINKED] = 0.0
     named = ", ".join(f"{kind} {rates[kind]:g}" for kind in found)
@@ -53,7 +53,7 @@ def assumed_gb_per_s(
 
 def _generation(kinds: list[str], gpus: int) -> tuple[str, float, float]:
     """Return the likely generation: name, GB/s of one link, GB/s of a PCIe x16 slot."""
-    links = max((bonded_links(k) for k in kinds if k.startswith("NV")), default=0)
+    links = max((bonded_link_count(k) for k in kinds if k.startswith("NV")), default=0)
     if any(kind.startswith("XGMI") for kind in kinds):
         return "xGMI of MI200 and PCIe 4", XGMI_GB_PER_S, 31.5
     if "SOC" in kinds:  # what drivers before the V100 called SYS

@@ -12,9 +12,9 @@ from placer_models.machines.affinity_columns import (
     GpuPlaces,
     GpuSurroundings,
     cores_by_numbering,
-    find_places,
+    gpu_numa_nodes_from_affinity,
 )
-from placer_models.machines.rates import UNLINKED, assumed_gb_per_s, bonded_links
+from placer_models.machines.rates import UNLINKED, assumed_gb_per_s, bonded_link_count
 from placer_models.topology import Cpu, NumaNode, Topology
 
 MAX_LINKS_OF_A_GPU = 18
@@ -66,7 +66,7 @@ def to_machine(
     rates, rates_note = assumed_gb_per_s(
         (kind for row in kinds for kind in row), count, gb_per_s_per_link, gb_per_s_by_kind
     )
-    places = find_places([gpu.affinity for gpu in sketch.gpus])
+    places = gpu_numa_nodes_from_affinity([gpu.affinity for gpu in sketch.gpus])
     cores, cores_note = cores_by_numbering({**places.nodes, -1: places.loose})
     dead = {i for i, row in enumerate(kinds) if count > 1 and set(row) == {SELF, UNLINKED}}
     notes = [
@@ -90,7 +90,9 @@ def to_machine(
             [gpu.minor for gpu in sketch.gpus],
             kinds,
             rates,
-            shared_egress=any(sum(map(bonded_links, row)) > MAX_LINKS_OF_A_GPU for row in kinds),
+            shared_egress=any(
+                sum(map(bonded_link_count, row)) > MAX_LINKS_OF_A_GPU for row in kinds
+            ),
         ),
         sources=(sketch.source,),
         notes=" ".join(note for note in notes if note),

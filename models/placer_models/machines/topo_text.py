@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from placer_models.cpuset import MAX_CPU_ID, CpuSet, parse_cpu_list
 
 
-class TopoError(ValueError):
+class GpuTopologyError(ValueError):
     """The text does not say how the GPUs are linked, or contradicts itself.
 
     Attributes:
@@ -35,7 +35,7 @@ class MatrixRow:
 
 
 @dataclass(slots=True)
-class DeviceTable:
+class TopoMatrix:
     """A table whose rows and columns are devices.
 
     Attributes:
@@ -86,15 +86,15 @@ def clean_lines(text: str) -> list[str]:
     return lines
 
 
-def read_tables(lines: Sequence[str]) -> list[DeviceTable]:
+def read_tables(lines: Sequence[str]) -> list[TopoMatrix]:
     """Return the tables of devices, in order.
 
     Raises:
-        TopoError: A row has no column, occurs twice, or is too short.
+        GpuTopologyError: A row has no column, occurs twice, or is too short.
 
     """
-    tables: list[DeviceTable] = []
-    table: DeviceTable | None = None
+    tables: list[TopoMatrix] = []
+    table: TopoMatrix | None = None
     for number, line in enumerate(lines, start=1):
         header = _header(number, line)
         if header is not None:
@@ -116,7 +116,7 @@ def parse_affinity_ids(line: int, what: str, text: str, largest: int = MAX_CPU_I
         if max(ids) > largest:
             raise ValueError(f"{text!r} goes up to {max(ids)}; ids end at {largest}")
     except ValueError as error:
-        raise TopoError(line, f"{what}: {error}") from error
+        raise GpuTopologyError(line, f"{what}: {error}") from error
     return ids
 
 
@@ -130,12 +130,12 @@ def gpu_number(name: str) -> int:
     return int(name.removeprefix("GPU"))
 
 
-def is_link(cell: str) -> bool:
+def is_link_kind(cell: str) -> bool:
     """Return whether a cell of a table is a kind of link that tools print."""
     return _LINK.fullmatch(cell) is not None
 
 
-def _header(number: int, line: str) -> DeviceTable | None:
+def _header(number: int, line: str) -> TopoMatrix | None:
     """Return the table that the line opens, or None if it is not a header."""
     found = _HEADING.search(line)
     names = line[: found.start()] if found else line
@@ -144,29 +144,29 @@ def _header(number: int, line: str) -> DeviceTable | None:
         return None
     if len(words) < 2 and found is None:
         return None
-    if any(is_link(word) or not _DEVICE.fullmatch(word) for word in words):
+    if any(is_link_kind(word) or not _DEVICE.fullmatch(word) for word in words):
         return None
     for word in words:
         if words.count(word) > 1:
-            raise TopoError(number, f"the header names {word} twice")
+            raise GpuTopologyError(number, f"the header names {word} twice")
     headings = tuple(" ".join(h.split()) for h in _HEADING.findall(line))
-    return DeviceTable(number, tuple(words), headings, found.start() if found else len(line))
+    return TopoMatrix(number, tuple(words), headings, found.start() if found else len(line))
 
 
-def _add_row(table: DeviceTable, number: int, line: str) -> bool:
+def _add_row(table: TopoMatrix, number: int, line: str) -> bool:
     """Add the line as a row and return True, or return False if it is not one: the table ends."""
     name, second = [*line.split(), ""][:2]
-    if name.endswith(":") and is_link(second):  # else it is a legend: NIC0: mlx5_0
+    if name.endswith(":") and is_link_kind(second):  # else it is a legend: NIC0: mlx5_0
         name = name.removesuffix(":")
     if name not in table.columns:
-        if is_gpu(name) and is_link(second):
-            raise TopoError(number, f"{name} has a row, but no column in line {table.line}")
+        if is_gpu(name) and is_link_kind(second):
+            raise GpuTopologyError(number, f"{name} has a row, but no column in line {table.line}")
         return False
     if name in table.rows:
-        if not is_link(second):  # prose that begins with a device
+        if not is_link_kind(second):  # prose that begins with a device
             return False
         first = table.rows[name].line
-        raise TopoError(number, f"{name} has a second row; the first is line {first}")
+        raise GpuTopologyError(number, f"{name} has a second row; the first is line {first}")
     width = len(table.columns)
     by_tab = [cell.strip() for cell in line.strip("\n").split("\t")]
     if len(by_tab) > width and by_tab[0].rstrip(":") == name:
@@ -176,7 +176,7 @@ def _add_row(table: DeviceTable, number: int, line: str) -> bool:
         return True
     words = list(re.finditer(r"\S+", line))[1:]
     if len(words) < width:
-        raise TopoError(
+        raise GpuTopologyError(
             number,
             f"{name} has {len(words)} cells for {width} devices; "
             f"nothing is said about {table.columns[len(words)]}",

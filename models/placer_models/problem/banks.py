@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from placer_models.device import FunctionSelector, admits_function
 from placer_models.device_share import (
+    DeviceCapacity,
     DeviceShare,
-    DeviceTotals,
     ShareAmounts,
+    amounts_of_share,
     share_fits,
-    share_taken,
 )
-from placer_models.device_strategy import DeviceStrategy
-from placer_models.links.board import Board
+from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.links.board import LinkedDeviceClasses
 from placer_models.mig import MigPlacement
 from placer_models.policy import DeviceChoice
 from placer_models.records import record
@@ -36,7 +36,7 @@ class ShareableDevice(NamedTuple):
     """
 
     left: ShareAmounts
-    totals: DeviceTotals
+    totals: DeviceCapacity
     functions: tuple[tuple[Labels, int], ...] = ()
     shared: bool = False
 
@@ -52,7 +52,7 @@ class ShareableDevice(NamedTuple):
         """
         if function is not None and not self.functions_for(function):
             return None
-        amounts = share_taken(share, self.totals)
+        amounts = amounts_of_share(share, self.totals)
         return amounts if amounts is not None and share_fits(amounts, self.left) else None
 
     def left_of(self, name: str) -> int:
@@ -96,18 +96,18 @@ class ShareNeed:
     count: int
     share: DeviceShare
     function: FunctionSelector | None = None
-    strategy: DeviceStrategy | None = None
+    strategy: DeviceRequestFanOut | None = None
     whole: bool = False
     size_percent: int = 1
     choice: DeviceChoice | None = None
 
-    def least_on(self, board: Board) -> int:
+    def least_on(self, board: LinkedDeviceClasses) -> int:
         """Return from how many devices of a board of the type a pod gets the share at least."""
-        is_all = self.strategy is DeviceStrategy.APPLY_FOR_ALL
+        is_all = self.strategy is DeviceRequestFanOut.APPLY_FOR_ALL
         return max(1, sum(board.sizes)) if is_all else self.count
 
 
-def follows_strategy(needs: Iterable[ShareNeed], device_type: str) -> bool:
+def has_count_set_by_strategy(needs: Iterable[ShareNeed], device_type: str) -> bool:
     """Return whether a strategy sets how many devices of a type a pod with these needs gets."""
     return any(need.type == device_type and need.strategy is not None for need in needs)
 
@@ -150,7 +150,7 @@ class DeviceBank:
     """
 
     type: str
-    board: Board = field(hash=False)
+    board: LinkedDeviceClasses = field(hash=False)
     free: tuple[int, ...]
     cells: tuple[int | None, ...] = field(hash=False)
     shareable: tuple[tuple[ShareableDevice, ...], ...] = ()

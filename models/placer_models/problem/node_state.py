@@ -5,7 +5,7 @@ from enum import IntEnum
 from operator import attrgetter
 from typing import NamedTuple
 
-from placer_models.node_strategy import NodeLoad
+from placer_models.node_strategy import StrategyNodeLoad
 from placer_models.policy import QosClass, Strength
 from placer_models.problem.banks import ClassesBelow, DeviceBank
 from placer_models.problem.dimensions import MEMORY, SHARED_POOL, Amounts
@@ -15,7 +15,7 @@ from placer_models.problem.rooms import room_points
 from placer_models.records import record
 
 
-class CoreGranularity(IntEnum):
+class CoreDistinction(IntEnum):
     """How finely the cores of a node are told apart, because it may matter who shares them (C9)."""
 
     ALIKE = 0
@@ -41,7 +41,7 @@ Guest = tuple[int, int]
 NOBODY: frozenset[Guest] = frozenset()
 
 
-def sides_of(guests: frozenset[Guest]) -> frozenset[int]:
+def affinity_sides_of_guests(guests: frozenset[Guest]) -> frozenset[int]:
     """Return the sides that the guests belong to."""
     return frozenset(side for side, _ in guests)
 
@@ -151,7 +151,7 @@ class NodeState:
         offered: Whether the node is not there yet; the first pod opens it.
         strategy: None where the node has none, or has CPUs in one cell only.
         bound: Pods bound to the pool of cells, ascending; none needs more than the pool has.
-        rooms: As `rooms.rooms_of` returns them, in the Problem's memory units.
+        rooms: As `rooms.room_sizes` returns them, in the Problem's memory units.
         milli_per_cpu: How much less pods of its pools may ask for, for each owned CPU.
         load: Who is there, as the strategy sees it; None under ``usable``.
         near: As in `Choice`, of all pods of the batch together; empty if there is none.
@@ -174,7 +174,7 @@ class NodeState:
     bound: tuple[PoolBinding, ...] = ()
     rooms: tuple[tuple[int, int], ...] = ()
     milli_per_cpu: int = 1000
-    load: NodeLoad | None = None
+    load: StrategyNodeLoad | None = None
     near: tuple[tuple[int, ...], ...] = ()
     switches: tuple[ClassesBelow, ...] = field(default=(), compare=False)
 
@@ -207,7 +207,7 @@ class NodeState:
         found.banks = banks  # type: ignore[misc]  # Nobody has seen it yet.
         return found
 
-    def loaded(self, load: NodeLoad) -> "NodeState":
+    def loaded(self, load: StrategyNodeLoad) -> "NodeState":
         """Return the same state with its load told: ``replace`` would take ten times as long."""
         found = self.on(self.name, self.kind)
         found.load = load  # type: ignore[misc]  # Nobody has seen it yet.

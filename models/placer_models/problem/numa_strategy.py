@@ -31,18 +31,18 @@ class CellStrategy:
         return max(self.free)
 
 
-def pairs_of_cpus(count: int) -> int:
+def unordered_pair_count(count: int) -> int:
     """Return how many pairs ``count`` CPUs make."""
     return count * (count - 1) // 2
 
 
-def least_cpu_pairs(cpus: int, parts: int) -> int:
+def fewest_pairs_in_same_part(cpus: int, parts: int) -> int:
     """Return how many pairs lie inside parts if the CPUs are split as equally as possible."""
     size, larger = divmod(cpus, parts)
-    return larger * pairs_of_cpus(size + 1) + (parts - larger) * pairs_of_cpus(size)
+    return larger * unordered_pair_count(size + 1) + (parts - larger) * unordered_pair_count(size)
 
 
-def partial_core_cpus(cpus: int, parts: int, threads: int) -> int:
+def cpus_beside_whole_cores(cpus: int, parts: int, threads: int) -> int:
     """Return how many CPUs such parts have beside whole cores of so many threads."""
     size, larger = divmod(cpus, parts)
     return larger * ((size + 1) % threads) + (parts - larger) * (size % threads)

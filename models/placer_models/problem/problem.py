@@ -8,9 +8,9 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from placer_models.device import GPU
-from placer_models.goals import Tier, before_links, tiers_for
-from placer_models.links.board import Board
-from placer_models.node_strategy import LoadAsk
+from placer_models.goals import Tier, number_of_tiers_before_links, tiers_for
+from placer_models.links.board import LinkedDeviceClasses
+from placer_models.node_strategy import AskByResourceClass
 from placer_models.policy import (
     BINDING,
     AlignmentPolicy,
@@ -30,8 +30,8 @@ from placer_models.problem.dimensions import (
     cell_dimensions,
 )
 from placer_models.problem.fits import ContainerFit, JointFit, LocalityFit
-from placer_models.problem.node_state import CoreGranularity, NodeState
-from placer_models.problem.tasks import NO_AFFINITIES, Affinities, GangTask, InNodeAffinity
+from placer_models.problem.node_state import CoreDistinction, NodeState
+from placer_models.problem.tasks import NO_AFFINITIES, GangTask, InNodeAffinity, ProblemAffinities
 from placer_models.records import CachedHash, record
 
 
@@ -167,7 +167,7 @@ class Fit(CachedHash):
     containers: tuple[ContainerFit, ...] = ()
     locality: LocalityFit | None = None
     spread_wished: bool = False
-    ask: LoadAsk | None = None
+    ask: AskByResourceClass | None = None
     weight_missed: int = 0
     apart: ExclusivePolicy = ExclusivePolicy.NONE
     apart_required: bool = False
@@ -212,7 +212,7 @@ class KindSummary:
 
     cells: int
     core_sizes: int
-    board: Board | None
+    board: LinkedDeviceClasses | None
 
 
 @record(frozen=True, slots=True)
@@ -250,12 +250,12 @@ class Problem:
     priorities: tuple[int, ...]
     dimensions: tuple[Dimension, ...]
     domains: tuple[tuple[int, ...], ...] = ()
-    affinity: Affinities = NO_AFFINITIES
+    affinity: ProblemAffinities = NO_AFFINITIES
     asked: tuple[Tier, ...] = ()
     core_tiers: tuple[Tier, ...] = ()
     most: Amounts = ()
     device_types: tuple[str, ...] = ()
-    granularity: CoreGranularity = CoreGranularity.ALIKE
+    granularity: CoreDistinction = CoreDistinction.ALIKE
     encoding: Hashable = None
     homes: tuple[tuple[int, "Choice | None"], ...] = ()
     move_budget: int = 0
@@ -294,7 +294,7 @@ class Problem:
     @property
     def before_links(self) -> int:
         """How many tiers come before those that look at links."""
-        return before_links(self.tiers)
+        return number_of_tiers_before_links(self.tiers)
 
     def fit(self, pod: int, node: int) -> Fit | None:
         """Return what the pod's shape means on the node, or None if it never runs there."""

@@ -14,7 +14,7 @@ QUARTERS = 4
 """How many quarters a whole node is."""
 
 
-def rooms_of(cpu_milli: int, memory: int) -> tuple[tuple[int, int], ...]:
+def room_sizes(cpu_milli: int, memory: int) -> tuple[tuple[int, int], ...]:
     """Return the rooms of a node with this CPU and memory; none if it has no CPUs.
 
     Args:

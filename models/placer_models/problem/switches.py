@@ -31,7 +31,7 @@ def switches_of(banks: Sequence[DeviceBank]) -> tuple[ClassesBelow, ...]:
     )
 
 
-def is_whole_switch(switch: ClassesBelow, banks: Sequence[DeviceBank]) -> bool:
+def is_switch_unused(switch: ClassesBelow, banks: Sequence[DeviceBank]) -> bool:
     """Return whether nobody has any part of a device below the switch."""
     return all(
         banks[bank].free[class_index] == banks[bank].board.sizes[class_index]
@@ -44,8 +44,8 @@ def has_several_devices(devices: Iterable[tuple[str, int]]) -> bool:
     return any(count > 1 and not is_mig_instance(kind) for kind, count in devices)
 
 
-def whole_switches(
+def fully_free_switches(
     switches: Collection[ClassesBelow], banks: Sequence[DeviceBank]
 ) -> tuple[ClassesBelow, ...]:
     """Return those of the switches that are whole."""
-    return tuple(switch for switch in switches if is_whole_switch(switch, banks))
+    return tuple(switch for switch in switches if is_switch_unused(switch, banks))

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from placer_models.affinity import AffinityLevel
 from placer_models.domains import EACH_NODE, NodeDomains
-from placer_models.network import Grouping
+from placer_models.network import GatherOrSpread
 from placer_models.records import record
 
 
 @dataclass(frozen=True, slots=True)
-class LevelTask:
+class ProblemLevelRule:
     """What a gang asks of one level of the network; as in ``LevelRule``.
 
     Attributes:
@@ -19,7 +19,7 @@ class LevelTask:
     """
 
     level: int
-    grouping: Grouping
+    grouping: GatherOrSpread
     required: bool
     count: int
 
@@ -43,11 +43,11 @@ class GangTask:
     level: int
     group: int | None
     gathered: bool
-    levels: tuple[LevelTask, ...] = ()
+    levels: tuple[ProblemLevelRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class AffinityTask:
+class ProblemAffinityTerm:
     """What a shape asks of other pods, as in ``AffinityTerm``.
 
     Attributes:
@@ -97,7 +97,7 @@ class DomainTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Affinities:
+class ProblemAffinities:
     """What all shapes ask of other pods on their node, or in its domain.
 
     Attributes:
@@ -106,7 +106,7 @@ class Affinities:
 
     """
 
-    tasks: tuple[AffinityTask, ...] = ()
+    tasks: tuple[ProblemAffinityTerm, ...] = ()
     limits: tuple[DomainTask, ...] = ()
     barred: tuple[frozenset[int], ...] = ()
 
@@ -115,7 +115,7 @@ class Affinities:
         return bool(self.barred) and node in self.barred[shape]
 
 
-NO_AFFINITIES = Affinities()
+NO_AFFINITIES = ProblemAffinities()
 """Nothing is asked of other pods."""
 
 

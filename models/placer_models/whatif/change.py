@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Protocol
 
 from placer_models.cluster import Instance, Node
-from placer_models.placement import NamespacedName, near_title, title_of
+from placer_models.placement import NamespacedName, did_you_mean_pod, pod_or_gang_title
 from placer_models.pod import Gang, Pod
 
 Aspect = tuple[str, object]
@@ -49,10 +49,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def unknown_pod(noun: str, key: NamespacedName, known: Iterable[NamespacedName]) -> ChangeError:
     """Return the error for a pod or gang that there is none of, with the nearest that there is."""
-    return ChangeError(f"there is no {noun} '{title_of(*key)}'{near_title(key, known)}")
+    return ChangeError(
+        f"there is no {noun} '{pod_or_gang_title(*key)}'{did_you_mean_pod(key, known)}"
+    )
 
 
-def node_of(instance: Instance, name: str) -> Node:
+def node_named(instance: Instance, name: str) -> Node:
     """Return the node of a name.
 
     Raises:
@@ -84,7 +86,7 @@ def waiting_gang(instance: Instance, key: NamespacedName) -> Gang | None:
     return next((gang for gang in instance.gangs if gang.key == key), None)
 
 
-def waiting_named(instance: Instance, key: NamespacedName) -> list[Pod]:
+def waiting_pods_named(instance: Instance, key: NamespacedName) -> list[Pod]:
     """Return the pod that waits of a name, or all pods of the gang of that name.
 
     Raises:
@@ -96,17 +98,17 @@ def waiting_named(instance: Instance, key: NamespacedName) -> list[Pod]:
         return list(gang.pods)
     found = [pod for one in instance.gangs for pod in one.pods if pod.key == key]
     if not found:
-        raise unknown_pod("pod or gang that waits", key, waiting_keys(instance))
+        raise unknown_pod("pod or gang that waits", key, waiting_gang_and_pod_keys(instance))
     return found
 
 
-def waiting_keys(instance: Instance) -> list[NamespacedName]:
+def waiting_gang_and_pod_keys(instance: Instance) -> list[NamespacedName]:
     """Return the names of gangs and pods that wait."""
     gangs = [gang.key for gang in instance.gangs]
     return gangs + [pod.key for gang in instance.gangs for pod in gang.pods]
 
 
-def with_pods(instance: Instance, changed: Collection[Pod]) -> Instance:
+def with_changed_pods(instance: Instance, changed: Collection[Pod]) -> Instance:
     """Return the instance with pods in place of the ones that wait by their names."""
     by_key = {pod.key: pod for pod in changed}
     gangs = tuple(

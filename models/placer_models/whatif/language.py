@@ -10,11 +10,11 @@ from difflib import get_close_matches
 
 from placer_models.capacity import parse_amount
 from placer_models.cluster import Instance, Machine
-from placer_models.legal import IllegalPodError, check_pods
+from placer_models.legal import IllegalPodError, check_pods_legal
 from placer_models.placement import NamespacedName
 from placer_models.quantity import parse_bytes, parse_milli
 from placer_models.whatif.change import Aspect, ChangeError, InstanceChange
-from placer_models.whatif.nodes import Add, Cordon, Mend, SetLabel, Uncordon
+from placer_models.whatif.nodes import AddNodes, Cordon, MendDevices, SetLabel, Uncordon
 from placer_models.whatif.pods import (
     POLICIES,
     TERMS,
@@ -22,9 +22,9 @@ from placer_models.whatif.pods import (
     GiveUpTerm,
     MovePods,
     Relax,
-    Remove,
-    Scale,
-    with_moves,
+    RemovePods,
+    ScalePods,
+    with_named_pods_movable,
 )
 from placer_models.whatif.shares import is_bytes
 
@@ -100,10 +100,10 @@ def apply_all(changes: Sequence[InstanceChange], instance: Instance) -> Instance
         except ChangeError as error:
             raise ChangeError(f"{change}: {error}") from None
     if moves:
-        instance = with_moves(moves, instance)
+        instance = with_named_pods_movable(moves, instance)
     try:
         pods = (pod for gang in instance.gangs for pod in gang.pods if id(pod) not in before)
-        check_pods(pods, instance.nodes)
+        check_pods_legal(pods, instance.nodes)
     except IllegalPodError as error:
         raise ChangeError(str(error)) from None
     return instance
@@ -127,7 +127,7 @@ def _mend(value: str, _: FindMachine) -> InstanceChange:
     kind, slash, minor = device.rpartition("/")
     if colon and not (kind and slash and minor.isdecimal()):
         raise ValueError(f"'{device}' names no device")
-    return Mend(node, (kind, int(minor)) if colon else None)
+    return MendDevices(node, (kind, int(minor)) if colon else None)
 
 
 def _label(value: str, _: FindMachine) -> InstanceChange:
@@ -142,14 +142,14 @@ def _add(value: str, find_machine: FindMachine) -> InstanceChange:
     count, colon, of = value.partition(":")
     if not (colon and of):
         raise ValueError("it does not say what is added")
-    return Add(_count(count), of, find_machine(of))
+    return AddNodes(_count(count), of, find_machine(of))
 
 
 def _scale(value: str, _: FindMachine) -> InstanceChange:
     key, colon, count = value.rpartition(":")
     if not colon:
         raise ValueError("it does not say how many")
-    return Scale(_key(key), _count(count))
+    return ScalePods(_key(key), _count(count))
 
 
 def _relax(value: str, _: FindMachine) -> InstanceChange:
@@ -201,7 +201,7 @@ KINDS: Mapping[str, ChangeKind] = {
     "remove": ChangeKind(
         "[NAMESPACE/]POD|GANG",
         "it runs, or waits, no longer",
-        lambda value, _: Remove(_key(value)),
+        lambda value, _: RemovePods(_key(value)),
     ),
     "move": ChangeKind(
         "[NAMESPACE/]POD|GANG",

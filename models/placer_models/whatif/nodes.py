@@ -6,7 +6,7 @@ from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import DeviceKey
 from placer_models.network import NODE_LEVEL
 from placer_models.taints import UNSCHEDULABLE
-from placer_models.whatif.change import Aspect, ChangeError, node_of, unknown_name, with_node
+from placer_models.whatif.change import Aspect, ChangeError, node_named, unknown_name, with_node
 
 HOSTNAME = "kubernetes.io/hostname"
 """The label that tells nodes of a cluster apart; a new node has its own."""
@@ -25,7 +25,7 @@ class Uncordon:
 
     def apply(self, instance: Instance) -> Instance:
         """Take the cordon from the node, and the taint that says so in clusters."""
-        node = node_of(instance, self.node)
+        node = node_named(instance, self.node)
         taints = tuple(taint for taint in node.taints if taint != UNSCHEDULABLE)
         if not node.cordoned and taints == node.taints:
             raise ChangeError(f"node '{self.node}' is not cordoned")
@@ -49,7 +49,7 @@ class Cordon:
 
     def apply(self, instance: Instance) -> Instance:
         """Cordon the node."""
-        node = node_of(instance, self.node)
+        node = node_named(instance, self.node)
         if node.cordoned or UNSCHEDULABLE in node.taints:
             raise ChangeError(f"node '{self.node}' is cordoned already")
         return with_node(instance, replace(node, cordoned=True))
@@ -60,7 +60,7 @@ class Cordon:
 
 
 @dataclass(frozen=True, slots=True)
-class Mend:
+class MendDevices:
     """Devices of the node that are broken, or kept from pods, work again.
 
     Attributes:
@@ -78,7 +78,7 @@ class Mend:
 
     def apply(self, instance: Instance) -> Instance:
         """Call the devices healthy."""
-        node = node_of(instance, self.node)
+        node = node_named(instance, self.node)
         broken = node.unhealthy | {
             (device.type, device.minor) for device in node.machine.devices if not device.healthy
         }
@@ -128,7 +128,7 @@ class SetLabel:
 
     def apply(self, instance: Instance) -> Instance:
         """Give the node the label."""
-        node = node_of(instance, self.node)
+        node = node_named(instance, self.node)
         labels = dict(node.labels)
         if labels.get(self.key) == self.value:
             raise ChangeError(f"node '{self.node}' has label {self.key}={self.value} already")
@@ -141,7 +141,7 @@ class SetLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class Add:
+class AddNodes:
     """So many more nodes, like one that is there, or of a machine.
 
     Attributes:
@@ -163,7 +163,7 @@ class Add:
         """Add the nodes, empty and healthy, with the labels and taints of the one they are like."""
         names = {node.name for node in instance.nodes}
         if self.of in names:
-            like = as_another(node_of(instance, self.of), self.of)
+            like = as_another(node_named(instance, self.of), self.of)
         elif self.machine is not None:
             like = Node(self.of, self.machine)
             if instance.nodes:

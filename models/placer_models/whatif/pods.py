@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from placer_models.capacity import Unit, unit_written
+from placer_models.capacity import CapacityUnit, unit_written
 from placer_models.cluster import Instance
-from placer_models.placement import NamespacedName, title_of
+from placer_models.placement import NamespacedName, pod_or_gang_title
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import ExclusivePolicy, Strength
-from placer_models.quantity import format_bytes, format_cpus
+from placer_models.quantity import cpu_amount_in_words, format_bytes
 from placer_models.taints import UNSCHEDULABLE, Toleration, TolerationOperator, untolerated
 from placer_models.whatif.change import (
     Aspect,
@@ -18,17 +18,22 @@ from placer_models.whatif.change import (
     running_named,
     unknown_pod,
     waiting_gang,
-    waiting_keys,
-    waiting_named,
-    with_pods,
+    waiting_gang_and_pod_keys,
+    waiting_pods_named,
+    with_changed_pods,
 )
-from placer_models.whatif.shares import is_bytes, part_asked, unit_asked, with_part
+from placer_models.whatif.shares import (
+    is_bytes,
+    part_asked,
+    resource_unit,
+    with_share_amount_at_most,
+)
 
 _FOR_ITS_NODE = "runs for its node, as static pods and those of DaemonSets do"
 
 
 @dataclass(frozen=True, slots=True)
-class Remove:
+class RemovePods:
     """The pod or the gang is gone: it runs no longer, or waits no longer."""
 
     key: NamespacedName
@@ -57,7 +62,9 @@ class Remove:
         gang = waiting_gang(instance, self.key)
         if gang is None:
             running = [one.pod.key for one in instance.running]
-            raise unknown_pod("pod or gang", self.key, running + waiting_keys(instance))
+            raise unknown_pod(
+                "pod or gang", self.key, running + waiting_gang_and_pod_keys(instance)
+            )
         groups = (
             replace(group, gangs=tuple(key for key in group.gangs if key != gang.key))
             for group in instance.groups
@@ -86,14 +93,14 @@ class MovePods:
 
     def apply(self, instance: Instance) -> Instance:
         """Let these pods move; without a budget of the instance's own, no others may."""
-        return with_moves([self], instance)
+        return with_named_pods_movable([self], instance)
 
     def __str__(self) -> str:
         """Return it as people write it."""
         return f"move={_text(self.key)}"
 
 
-def with_moves(moves: Sequence[MovePods], instance: Instance) -> Instance:
+def with_named_pods_movable(moves: Sequence[MovePods], instance: Instance) -> Instance:
     """Return the instance in which the pods of all these may move, together.
 
     Without a budget of the instance's own no others may, so that one alone would stop the next.
@@ -124,7 +131,7 @@ def with_moves(moves: Sequence[MovePods], instance: Instance) -> Instance:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class ScalePods:
     """So many members of the gang, or so many pods like the pod.
 
     A gang's minimum becomes as many at most; if it was all of its members, it stays all.
@@ -145,7 +152,7 @@ class Scale:
             known = [one.key for one in instance.gangs]
             raise unknown_pod("gang or pod of no gang that waits", self.key, known)
         if self.count == len(gang.pods):
-            title = title_of(*self.key)
+            title = pod_or_gang_title(*self.key)
             raise ChangeError(
                 f"pod '{title}' is one already"
                 if gang.lone
@@ -205,7 +212,7 @@ class AskLess:
     def apply(self, instance: Instance) -> Instance:
         """Take the difference from the containers that ask for most."""
         changed = []
-        for pod in waiting_named(instance, self.key):
+        for pod in waiting_pods_named(instance, self.key):
             asked = _asked(pod.spec.requests, self.resource)
             if asked <= self.amount:
                 number = self._said(self.amount).split()[0]
@@ -214,18 +221,18 @@ class AskLess:
                     if asked
                     else f"pod '{pod.title}' asks for no {self.resource}"
                 )
-            unit = unit_asked(pod.spec.requests, self.resource)
-            if unit_written(self.written) not in (Unit.UNITS, unit):
+            unit = resource_unit(pod.spec.requests, self.resource)
+            if unit_written(self.written) not in (CapacityUnit.UNITS, unit):
                 raise ChangeError(f"{self.resource} is in {unit}, which {self.written} is not")
             if pod.spec.variants:
                 raise ChangeError(f"pod '{pod.title}' asks for other devices on other nodes")
             changed.append(replace(pod, spec=self._less(pod.spec)))
-        return with_pods(instance, changed)
+        return with_changed_pods(instance, changed)
 
     def _said(self, amount: int) -> str:
         """Return an amount of the resource as people say it."""
         if self.resource == "cpu":
-            return format_cpus(amount)
+            return cpu_amount_in_words(amount)
         if self.resource == "memory":
             return f"{format_bytes(amount)} of memory"
         return f"{format_bytes(amount) if is_bytes(self.resource) else amount} {self.resource}"
@@ -235,7 +242,12 @@ class AskLess:
             return replace(
                 spec,
                 containers=tuple(
-                    replace(one, requests=with_part(one.requests, self.resource, self.amount))
+                    replace(
+                        one,
+                        requests=with_share_amount_at_most(
+                            one.requests, self.resource, self.amount
+                        ),
+                    )
                     for one in spec.containers
                 ),
             )
@@ -315,11 +327,11 @@ class Relax:
 
     def apply(self, instance: Instance) -> Instance:
         """Change the policy of all pods that require it."""
-        pods = waiting_named(instance, self.key)
+        pods = waiting_pods_named(instance, self.key)
         changed = [replace(pod, spec=POLICIES[self.policy](pod.spec)) for pod in pods]
         if changed == pods:
-            raise ChangeError(f"'{title_of(*self.key)}' requires nothing of {self.policy}")
-        return with_pods(instance, changed)
+            raise ChangeError(f"'{pod_or_gang_title(*self.key)}' requires nothing of {self.policy}")
+        return with_changed_pods(instance, changed)
 
     def __str__(self) -> str:
         """Return it as people write it."""
@@ -371,14 +383,16 @@ class GiveUpTerm:
 
     def apply(self, instance: Instance) -> Instance:
         """Leave the term out of all pods that have it."""
-        pods = waiting_named(instance, self.key)
+        pods = waiting_pods_named(instance, self.key)
         if self.term == "taint":
             self._check_taint(instance, pods)
         changed = [replace(pod, spec=TERMS[self.term](pod.spec, self.which)) for pod in pods]
         if changed == pods:
             which = f" '{self.which}'" if self.which else ""
-            raise ChangeError(f"'{title_of(*self.key)}' has no {self.term}{which} to give up")
-        return with_pods(instance, changed)
+            raise ChangeError(
+                f"'{pod_or_gang_title(*self.key)}' has no {self.term}{which} to give up"
+            )
+        return with_changed_pods(instance, changed)
 
     def _check_taint(self, instance: Instance, pods: Sequence[Pod]) -> None:
         """Refuse a taint that keeps no pod off, nor would rather.
@@ -399,7 +413,9 @@ class GiveUpTerm:
             for pod in pods
             for keep_off in (True, False)
         ):
-            raise ChangeError(f"'{title_of(*self.key)}' tolerates taint '{self.which}' already")
+            raise ChangeError(
+                f"'{pod_or_gang_title(*self.key)}' tolerates taint '{self.which}' already"
+            )
 
     def __str__(self) -> str:
         """Return it as people write it."""

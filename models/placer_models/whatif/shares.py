@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from placer_models.capacity import MEMORY, MEMORY_PERCENT, PERCENT, Unit, format_amount
+from placer_models.capacity import MEMORY, MEMORY_PERCENT, PERCENT, CapacityUnit, format_amount
 from placer_models.device_share import DeviceShare
 from placer_models.pod import DeviceRequest, Resources
 from placer_models.quantity import format_bytes
@@ -18,13 +18,13 @@ def amount_text(share: DeviceShare, name: str, amount: int) -> str:
     if name == MEMORY:
         return format_bytes(amount)
     units = {quantity.name: quantity.unit for quantity in share.capacity}
-    return format_amount(amount, units.get(name, Unit.UNITS))
+    return format_amount(amount, units.get(name, CapacityUnit.UNITS))
 
 
-def unit_asked(asked: Resources, resource: str) -> Unit:
+def resource_unit(asked: Resources, resource: str) -> CapacityUnit:
     """Return the unit in which a resource is asked for; ``cpu`` and counts are plain numbers."""
     if is_bytes(resource):
-        return Unit.BYTES
+        return CapacityUnit.BYTES
     kind, _, name = resource.rpartition(".")
     units = (
         quantity.unit
@@ -33,17 +33,17 @@ def unit_asked(asked: Resources, resource: str) -> Unit:
         for quantity in request.share.capacity
         if quantity.name == name
     )
-    return next(units, Unit.UNITS)
+    return next(units, CapacityUnit.UNITS)
 
 
 def is_in_bytes(share: DeviceShare, name: str) -> bool:
     """Return whether amounts of a part of a device are bytes."""
     return name == MEMORY or any(
-        quantity.name == name and quantity.unit is Unit.BYTES for quantity in share.capacity
+        quantity.name == name and quantity.unit is CapacityUnit.BYTES for quantity in share.capacity
     )
 
 
-def parts_asked(request: DeviceRequest) -> list[tuple[str, int]]:
+def share_amounts_asked(request: DeviceRequest) -> list[tuple[str, int]]:
     """Return what is asked of each device of a request for shares: name and amount of each part."""
     share = request.share
     if share is None:
@@ -60,15 +60,16 @@ def parts_asked(request: DeviceRequest) -> list[tuple[str, int]]:
 
 def part_asked(asked: Resources, resource: str) -> int:
     """Return how much is asked of each device, or 0; of several requests of a type, the most."""
-    found = (dict(parts_asked(request)).get(resource, 0) for request in asked.devices)
+    found = (dict(share_amounts_asked(request)).get(resource, 0) for request in asked.devices)
     return max(found, default=0)
 
 
-def with_part(asked: Resources, resource: str, amount: int) -> Resources:
+def with_share_amount_at_most(asked: Resources, resource: str, amount: int) -> Resources:
     """Return what is asked for with at most that much of a part of each device."""
     devices = tuple(
         replace(request, share=_less(request.share, resource.rpartition(".")[2], amount))
-        if request.share is not None and dict(parts_asked(request)).get(resource, 0) > amount
+        if request.share is not None
+        and dict(share_amounts_asked(request)).get(resource, 0) > amount
         else request
         for request in asked.devices
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import NodeLeft, NodesAlike, price_of, streams_of
+from placer_models.expected import EqualLeftNodes, NodeLeft, expected_pod_streams, shape_price
 from placer_models.records import record
 
 
@@ -38,7 +38,7 @@ class DemandArrays:
     def of(cls, demand: ExpectedDemand) -> "DemandArrays":
         """Return the arrays of a demand."""
         shapes = demand.shapes
-        streams = np.array(streams_of(demand), dtype=np.int64)
+        streams = np.array(expected_pod_streams(demand), dtype=np.int64)
         return cls(
             np.array([shape.cpu_milli for shape in shapes], dtype=np.int64),
             np.array([shape.gpu_milli for shape in shapes], dtype=np.int64),
@@ -63,7 +63,7 @@ class LeftOnNodes(NamedTuple):
     gpu_milli: Numbers
 
 
-def as_columns(lefts: Sequence[NodeLeft]) -> LeftOnNodes:
+def left_as_arrays(lefts: Sequence[NodeLeft]) -> LeftOnNodes:
     """Return what nodes have left as columns; GPUs that a node does not have are zeros."""
     most = max((len(left.gpu_milli) for left in lefts), default=0)
     gpus: Numbers = np.zeros((len(lefts), max(1, most)), dtype=np.int64)
@@ -126,10 +126,12 @@ def array_fills(
     return placed
 
 
-def array_prices(demand: ExpectedDemand, nodes: Sequence[NodesAlike]) -> tuple[int, ...]:
-    """Return the prices that `prices_of` returns."""
+def shape_prices_by_arrays(
+    demand: ExpectedDemand, nodes: Sequence[EqualLeftNodes]
+) -> tuple[int, ...]:
+    """Return the prices that `shape_prices` returns."""
     shapes = DemandArrays.of(demand)
-    cpu, memory, gpus = as_columns([row.left for row in nodes])
+    cpu, memory, gpus = left_as_arrays([row.left for row in nodes])
     counts = np.array([row.nodes for row in nodes], dtype=np.int64)
     open_ = np.array([row.open for row in nodes], dtype=np.bool_).reshape(len(nodes), -1)
     idle = int((counts * np.add.reduce(gpus, axis=1)).sum())
@@ -149,5 +151,5 @@ def array_prices(demand: ExpectedDemand, nodes: Sequence[NodesAlike]) -> tuple[i
         if shape.memory_bytes:
             copies = np.minimum(copies, memory // shape.memory_bytes)
         places = int((counts * copies * open_[:, k]).sum())
-        prices.append(price_of(shape, count * idle, mean, places, idle))
+        prices.append(shape_price(shape, count * idle, mean, places, idle))
     return tuple(prices)

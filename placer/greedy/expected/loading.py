@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from placer.compiled import compiled_or
+from placer.compiled import compiled_or_plain
 from placer_models.cluster import Nodes
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ def load_ahead(nodes: Nodes) -> None:
         load()
 
 
-def is_worth_loading(nodes: int, left_s: float) -> bool:
+def is_compiled_worth_loading(nodes: int, left_s: float) -> bool:
     """Return whether compiled scores are loaded already, or nodes and seconds make it worth."""
     if _COMPILED in sys.modules:
         return True
@@ -54,8 +54,8 @@ def load() -> Callable[..., Any] | None:
     """Return `CompiledScores`, ready to score; None: Numba is not there, or may write nowhere."""
     is_first = _COMPILED not in sys.modules
     nothing: Callable[..., Any] | None = None
-    scores = compiled_or(nothing, _COMPILED, "CompiledScores")
-    make_ready = compiled_or(nothing, _COMPILED, "make_ready")
+    scores = compiled_or_plain(nothing, _COMPILED, "CompiledScores")
+    make_ready = compiled_or_plain(nothing, _COMPILED, "make_ready")
     if is_first and make_ready is not None:
         kept = _are_kept()
         if not kept:

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.expected.arrays import DemandArrays, LeftOnNodes, array_fills, as_columns
+from placer.greedy.expected.arrays import DemandArrays, LeftOnNodes, array_fills, left_as_arrays
 from placer.greedy.scorer import PodAsk
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand
-from placer_models.expected import NodeFills, NodeLeft, Outlook, in_quanta
+from placer_models.expected import NodeFills, NodeLeft, NodeWorths, in_quanta
 
 MANY = 16
 """From so many nodes on NumPy is quicker than the reference; up to ``MOST`` at a time."""
@@ -17,7 +17,7 @@ MANY = 16
 MOST = 512
 
 
-class PlainScores:
+class UncompiledScores:
     """Losses of worth on the nodes of a cluster, as `CompiledScores` finds them."""
 
     def __init__(
@@ -46,7 +46,7 @@ class PlainScores:
     def set_prices(self, prices: tuple[int, ...]) -> None:
         """Let other prices hold; fills stay known."""
         demand = self._demand.priced(prices)
-        self._outlooks = [Outlook(demand, fills) for fills in self._fills]
+        self._outlooks = [NodeWorths(demand, fills) for fills in self._fills]
 
     def lost(self, ask: PodAsk, lefts: LeftOnNodes, nodes: Indices) -> tuple[Numbers, Indices]:
         """Return the steps of worth that places cost, and the GPU of each.
@@ -88,7 +88,7 @@ class PlainScores:
         for first in range(0, len(new), MOST):
             some = new[first : first + MOST]
             rows = np.array([row for row, _ in some], dtype=np.intp)
-            lefts = as_columns([left for _, left in some])
+            lefts = left_as_arrays([left for _, left in some])
             placed = array_fills(self._arrays, self._open, rows, lefts)
             for (row, left), milli in zip(some, placed.tolist(), strict=True):
                 self._fills[row].note(left, milli)

@@ -8,16 +8,16 @@ import numpy as np
 
 from placer.greedy.columns import Indices, Numbers
 from placer.greedy.expected.arrays import DemandArrays, LeftOnNodes
-from placer.greedy.expected.loading import is_worth_loading, load
-from placer.greedy.expected.plain_scores import PlainScores
-from placer.greedy.scorer import FreeNodes, NodeScores, PodAsk
+from placer.greedy.expected.loading import is_compiled_worth_loading, load
+from placer.greedy.expected.plain_scores import UncompiledScores
+from placer.greedy.scorer import NodeScores, PodAsk, ScorerColumns
 from placer_models.cluster import Node, Nodes
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import open_on_each
+from placer_models.expected import shapes_admitted_by_each_node
 
 
 class ExpectedScores(Protocol):
-    """Losses of worth on the nodes of a cluster: `PlainScores` or `CompiledScores`."""
+    """Losses of worth on the nodes of a cluster: `UncompiledScores` or `CompiledScores`."""
 
     def set_prices(self, prices: tuple[int, ...]) -> None:
         """Let other prices hold."""
@@ -49,11 +49,15 @@ class ExpectedScorer:
         """Note which shapes may come to which nodes; there are no prices yet."""
         self._demand = demand
         rows: dict[tuple[bool, ...], int] = {}
-        of_nodes = [rows.setdefault(row, len(rows)) for row in open_on_each(demand, nodes)]
+        of_nodes = [
+            rows.setdefault(row, len(rows)) for row in shapes_admitted_by_each_node(demand, nodes)
+        ]
         self._open = list(rows)
         self._rows: Indices = np.array(of_nodes, dtype=np.intp)
         self._prices = (0,) * len(demand.shapes)
-        self._scores: ExpectedScores = PlainScores(demand, self._open, self._rows, self._prices)
+        self._scores: ExpectedScores = UncompiledScores(
+            demand, self._open, self._rows, self._prices
+        )
         self._is_compiled = False
         self._no_memory: Numbers = np.zeros(len(nodes), dtype=np.int64)
 
@@ -67,7 +71,7 @@ class ExpectedScorer:
         if prices != self._prices:
             self._prices = prices
             self._scores.set_prices(prices)
-        if self._is_compiled or not is_worth_loading(len(self._rows), left_s):
+        if self._is_compiled or not is_compiled_worth_loading(len(self._rows), left_s):
             return
         self._is_compiled = True  # Or it cannot be, which is not tried again.
         compiled: Callable[..., ExpectedScores] | None = load()
@@ -75,11 +79,11 @@ class ExpectedScorer:
             arrays, open_ = DemandArrays.of(self._demand), np.array(self._open, dtype=np.bool_)
             self._scores = compiled(arrays, open_, self._rows, prices)
 
-    def epoch(self, free: FreeNodes) -> Hashable:
+    def epoch(self, free: ScorerColumns) -> Hashable:
         """Return the prices."""
         return self._prices
 
-    def score(self, ask: PodAsk, free: FreeNodes, nodes: Indices) -> NodeScores:
+    def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:
         """Return the steps that are lost, below zero, and for a share the GPU where they are."""
         memory = free.memory_bytes
         if not self._demand.looks_at_memory:

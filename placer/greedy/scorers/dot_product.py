@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from placer.greedy.columns import Indices
-from placer.greedy.scorer import FreeNodes, NodeScores, PodAsk
-from placer.greedy.scorers.largest import LargestNode
+from placer.greedy.scorer import NodeScores, PodAsk, ScorerColumns
+from placer.greedy.scorers.largest import LargestAmounts
 from placer_models.cluster import Node
 
 
@@ -25,10 +25,10 @@ class DotProductScoring:
 
 
 @dataclass(frozen=True, slots=True)
-class _DotProduct(LargestNode):
+class _DotProduct(LargestAmounts):
     """Dot product on nodes of which the largest are known."""
 
-    def score(self, ask: PodAsk, free: FreeNodes, nodes: Indices) -> NodeScores:
+    def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:
         """Return 100 less half the dot product, in percent, rounded down."""
         gpu = np.add.reduce(free.gpu_milli[nodes], axis=1)
         cpus = free.cpu_milli[nodes] / self.cpu_milli * (ask.cpu_milli / self.cpu_milli)

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Mask, Numbers
-from placer.greedy.scorer import ANY_GPU, FreeNodes, NodeScores, PodAsk
+from placer.greedy.scorer import ANY_GPU, NodeScores, PodAsk, ScorerColumns
 from placer_models.cluster import Node
 from placer_models.demand import WHOLE_MILLI
 from placer_models.device import GPU
 from placer_models.device_share import WHOLE_PERCENT
-from placer_models.node_rules import node_admits
+from placer_models.node_rules import node_rules_allow
 from placer_models.pod import PodSpec
 
 Parts = NDArray[np.float64]
@@ -89,7 +89,7 @@ class FragmentationScoring:
             # Of what a node is, FGD's pods look at labels alone.
             if node.labels not in admitted:
                 bare = Node(node.name, node.machine, labels=node.labels)
-                admitted[node.labels] = [node_admits(bare, pod.where) for pod in pods]
+                admitted[node.labels] = [node_rules_allow(bare, pod.where) for pod in pods]
             rows.append(admitted[node.labels])
         counts = np.array([count for _, count in self.typical], dtype=np.float64)
         kept = counts.sum() / max(1, self.all_pods)
@@ -125,10 +125,10 @@ class _Fragmentation:
     parts: Parts
     admitted: Mask
 
-    def epoch(self, free: FreeNodes) -> None:
+    def epoch(self, free: ScorerColumns) -> None:
         """Scores depend on the pod and the node alone."""
 
-    def score(self, ask: PodAsk, free: FreeNodes, nodes: Indices) -> NodeScores:
+    def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:
         """Return scores from 0 to 100 by the fragmentation that is added."""
         gpus, cpu = free.gpu_milli[nodes], free.cpu_milli[nodes]
         before = self._fragmentation(nodes, cpu, gpus)

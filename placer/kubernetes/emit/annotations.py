@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from placer.kubernetes.emit.placed_pods import EmittedPod, ObjectFile, PlacedDump
+from placer.kubernetes.emit.placed_pods import DumpWithPlaces, EmittedFile, EmittedPod
 from placer_models.annotations.device_allocated import allocations_of, write_device_allocated
 from placer_models.annotations.names import (
     DEVICE_ALLOCATED,
@@ -12,8 +12,8 @@ from placer_models.annotations.names import (
 )
 from placer_models.annotations.resource_status import (
     ResourceStatus,
-    memory_beyond,
-    status_of,
+    memory_not_in_status,
+    resource_status_of_placement,
     write_resource_status,
 )
 from placer_models.cluster import Node
@@ -28,7 +28,7 @@ from placer_models.pod import PodSpec
 Annotations = Mapping[str, str]
 
 
-def annotations_of(
+def placement_annotations(
     place: PodPlacement,
     spec: PodSpec,
     node: Node,
@@ -54,11 +54,11 @@ def annotations_of(
 
     """
     found = {}
-    status = status_of(place, spec, node)
+    status = resource_status_of_placement(place, spec, node)
     if status != ResourceStatus() or (part is not None and part.status is not None):
         found[RESOURCE_STATUS] = write_resource_status(status)
     several = len(node.machine.topology.numa_nodes) > 1
-    beyond = memory_beyond(place, status) if several else ResourceStatus()
+    beyond = memory_not_in_status(place, status) if several else ResourceStatus()
     if beyond != ResourceStatus() or (part is not None and part.memory_status is not None):
         found[MEMORY_STATUS] = write_resource_status(beyond)
     listed = {device.type for device in devices.devices} if devices else set()
@@ -96,11 +96,11 @@ def gang_annotations(
     return {BIND_GANG_GROUP: ",".join(names), BIND_GANG_MEMBERS: str(members)}
 
 
-def annotations_by_pod(dump: PlacedDump) -> Iterator[tuple[EmittedPod, Annotations]]:
+def annotations_by_pod(dump: DumpWithPlaces) -> Iterator[tuple[EmittedPod, Annotations]]:
     """Yield each placed pod with all annotations that Placer writes on it."""
     members = Counter(one.together for one in dump.pods)
     for one in dump.pods:
-        written = annotations_of(
+        written = placement_annotations(
             one.place, one.pod.spec, one.node, part=one.part, devices=one.devices
         )
         ref = one.part.gang
@@ -109,7 +109,7 @@ def annotations_by_pod(dump: PlacedDump) -> Iterator[tuple[EmittedPod, Annotatio
         yield one, {**written, **gang}
 
 
-def metadata_of(
+def identifying_metadata(
     identity: ObjectIdentity, annotations: Annotations, *, with_version: bool = True
 ) -> Object:
     """Return metadata that identify an object, with annotations and the version that was read."""
@@ -129,11 +129,11 @@ def annotated_pod(identity: ObjectIdentity, annotations: Annotations) -> Object:
     It works as a merge patch and for ``kubectl apply --server-side``. It has the uid and
     the resourceVersion, so the cluster refuses it if the pod has changed meanwhile.
     """
-    metadata = metadata_of(identity, annotations)
+    metadata = identifying_metadata(identity, annotations)
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
 
 
-def annotation_file(dump: PlacedDump) -> Iterator[ObjectFile]:
+def annotation_file(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
     """Yield one file with the annotations of all pods that get any."""
     pods = tuple(
         annotated_pod(one.part.identity, written)
@@ -141,13 +141,13 @@ def annotation_file(dump: PlacedDump) -> Iterator[ObjectFile]:
         if written
     )
     if pods:
-        yield ObjectFile("annotations.yaml", pods)
+        yield EmittedFile("annotations.yaml", pods)
 
 
-def annotation_patches(dump: PlacedDump) -> Iterator[ObjectFile]:
+def annotation_patches(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
     """Yield a merge patch for each pod that gets annotations."""
     for one, written in annotations_by_pod(dump):
         if written:
             identity = one.part.identity
             path = f"patches/{identity.namespace}/{identity.name}.yaml"
-            yield ObjectFile(path, (annotated_pod(identity, written),))
+            yield EmittedFile(path, (annotated_pod(identity, written),))

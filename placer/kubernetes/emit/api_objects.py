@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from placer.kubernetes.emit.annotations import Annotations, annotations_by_pod, metadata_of
-from placer.kubernetes.emit.placed_pods import ObjectFile, PlacedDump
+from placer.kubernetes.emit.annotations import Annotations, annotations_by_pod, identifying_metadata
+from placer.kubernetes.emit.placed_pods import DumpWithPlaces, EmittedFile
 from placer_models.kubernetes.object_fields import Object, ObjectIdentity
 
 
@@ -18,18 +18,18 @@ def binding(identity: ObjectIdentity, node: str, annotations: Annotations) -> Ob
     return {
         "apiVersion": "v1",
         "kind": "Binding",
-        "metadata": metadata_of(identity, annotations, with_version=False),
+        "metadata": identifying_metadata(identity, annotations, with_version=False),
         "target": {"apiVersion": "v1", "kind": "Node", "name": node},
     }
 
 
-def bindings(dump: PlacedDump) -> Iterator[ObjectFile]:
+def pod_binding_files(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
     """Yield a Binding for each pod, in one folder with those of all pods bound together with it."""
     for one, written in annotations_by_pod(dump):
         identity = one.part.identity
         namespace, together = one.together[0]
         path = f"bindings/{namespace}.{together}/{identity.namespace}/{identity.name}.json"
-        yield ObjectFile(path, (binding(identity, one.node.name, written),))
+        yield EmittedFile(path, (binding(identity, one.node.name, written),))
 
 
 def eviction(identity: ObjectIdentity) -> Object:
@@ -44,12 +44,12 @@ def eviction(identity: ObjectIdentity) -> Object:
     return found
 
 
-def evictions(dump: PlacedDump) -> Iterator[ObjectFile]:
+def evictions(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
     """Yield an Eviction for each pod that moves; names of files ascend in the order of moves."""
     digits = len(str(len(dump.leaving)))
     for number, identity in enumerate(dump.leaving, 1):
         name = f"{number:0{digits}}.{identity.namespace}.{identity.name}"
-        yield ObjectFile(f"evictions/{name}.json", (eviction(identity),))
+        yield EmittedFile(f"evictions/{name}.json", (eviction(identity),))
 
 
 _OF_THE_CLUSTER = (
@@ -77,11 +77,11 @@ def placed_pod(pod: Object, node: str, annotations: Annotations) -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def file_of_placed_pods(dump: PlacedDump) -> Iterator[ObjectFile]:
+def file_of_placed_pods(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
     """Yield one file with all pods that are placed."""
     whole = tuple(
         placed_pod(dump.objects.whole[one.part.identity.key], one.node.name, written)
         for one, written in annotations_by_pod(dump)
     )
     if whole:
-        yield ObjectFile("pods.yaml", whole)
+        yield EmittedFile("pods.yaml", whole)

@@ -5,18 +5,18 @@ Those for extended resources are created first.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from placer.kubernetes.claims import WaitingClaims
+from placer.kubernetes.claims import WaitingPodClaims
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
-from placer.kubernetes.emit.annotations import metadata_of
-from placer.kubernetes.emit.placed_pods import EmittedPod, ObjectFile, PlacedDump
+from placer.kubernetes.emit.annotations import identifying_metadata
+from placer.kubernetes.emit.placed_pods import DumpWithPlaces, EmittedFile, EmittedPod
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.pod_claims import Label, ResolvedRequest
-from placer.kubernetes.shared_claims import held_claim
-from placer.kubernetes.summary import Summary
+from placer.kubernetes.shared_claims import claim_holder_label
+from placer.kubernetes.summary import DumpSummary
 from placer_models.cpuset import CpuSet
 from placer_models.files.errors import InputError
-from placer_models.kubernetes.chosen_devices import mark_in
-from placer_models.kubernetes.claimed import part_name
+from placer_models.kubernetes.chosen_devices import device_set_digest_in
+from placer_models.kubernetes.claimed import claim_stand_in_name
 from placer_models.kubernetes.cpu_config import opaque_cpu_config
 from placer_models.kubernetes.listed_devices import (
     CPU_CAPACITY,
@@ -53,7 +53,7 @@ def claim_patch(claim: ClaimPart, status: Object) -> Object:
 def finalizer_patch(claim: ClaimPart) -> Object:
     """Return a merge patch that keeps a claim as long as its devices are in use."""
     found = _claim(claim.identity, with_version=True)
-    metadata = dict(metadata_of(claim.identity, {}))
+    metadata = dict(identifying_metadata(claim.identity, {}))
     metadata["finalizers"] = [*claim.finalizers, FINALIZER]
     return {**found, "metadata": metadata}
 
@@ -74,14 +74,14 @@ def new_claim(claim: ClaimPart, owner: ObjectIdentity) -> Object:
     ]
     found = _claim(claim.identity, with_version=False)
     metadata = {
-        **metadata_of(claim.identity, {EXTENDED: "true"}),
+        **identifying_metadata(claim.identity, {EXTENDED: "true"}),
         "ownerReferences": [{**controller, "controller": True}],
         "finalizers": [FINALIZER],
     }
     return {**found, "metadata": metadata, "spec": {"devices": {"requests": requests}}}
 
 
-def pod_patch(claim: ClaimPart, pod: ObjectIdentity) -> Object:
+def pod_claim_status_patch(claim: ClaimPart, pod: ObjectIdentity) -> Object:
     """Return a merge patch of a pod's status: by which claim it gets its extended resources."""
     mappings = [
         {
@@ -95,7 +95,7 @@ def pod_patch(claim: ClaimPart, pod: ObjectIdentity) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": metadata_of(pod, {}, with_version=False),
+        "metadata": identifying_metadata(pod, {}, with_version=False),
         "status": {"extendedResourceClaimStatus": given},
     }
 
@@ -131,7 +131,7 @@ def claim_allocation(node: str, given: Sequence[Handed], objects: Objects) -> Ob
     return {"devices": devices, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [here]}]}}
 
 
-def claim_patches(dump: PlacedDump) -> Iterator[ObjectFile]:
+def claim_patches(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
     """Yield a patch for each claim of a placed pod, and one more for its finalizer if needed.
 
     A claim for a pod's extended resources is created, and the pod is told of it.
@@ -141,7 +141,7 @@ def claim_patches(dump: PlacedDump) -> Iterator[ObjectFile]:
 
     """
     pools = DevicePools.of(dump.objects, lambda _: None)
-    asked = WaitingClaims(dump.objects, pools, Summary(), _holders(dump))
+    asked = WaitingPodClaims(dump.objects, pools, DumpSummary(), _holders(dump))
     statuses: dict[tuple[str, str], dict[str, object]] = {}
     users: dict[tuple[str, str], list[ObjectIdentity]] = {}
     for one in dump.pods:
@@ -161,7 +161,9 @@ def claim_patches(dump: PlacedDump) -> Iterator[ObjectFile]:
             if isinstance(reserved, list) and reserves not in reserved:
                 reserved.append(reserves)
             users.setdefault(key, []).append(one.part.identity)
-            if claim.allocation is None and (held_claim(source.claim) not in _followed(one)):
+            if claim.allocation is None and (
+                claim_holder_label(source.claim) not in _followed(one)
+            ):
                 mine = [handed for handed in given if handed[0].claim is claim]
                 status["allocation"] = claim_allocation(one.node.name, mine, dump.objects)
     for key, status in statuses.items():
@@ -169,21 +171,23 @@ def claim_patches(dump: PlacedDump) -> Iterator[ObjectFile]:
         path = f"claims/{key[0]}/{key[1]}"
         if claim.made_for and not claim.identity.uid:
             (owner,) = users[key]
-            yield ObjectFile(f"{path}.new.yaml", (new_claim(claim, owner),))
+            yield EmittedFile(f"{path}.new.yaml", (new_claim(claim, owner),))
         elif FINALIZER not in claim.finalizers:
-            yield ObjectFile(f"{path}.finalizer.yaml", (finalizer_patch(claim),))
-        yield ObjectFile(f"{path}.status.yaml", (claim_patch(claim, status),))
+            yield EmittedFile(f"{path}.finalizer.yaml", (finalizer_patch(claim),))
+        yield EmittedFile(f"{path}.status.yaml", (claim_patch(claim, status),))
         for user in users[key] if claim.made_for else ():
-            yield ObjectFile(f"claims/{key[0]}/{user.name}.pod.yaml", (pod_patch(claim, user),))
+            yield EmittedFile(
+                f"claims/{key[0]}/{user.name}.pod.yaml", (pod_claim_status_patch(claim, user),)
+            )
 
 
-def _holders(dump: PlacedDump) -> dict[NamespacedName, NamespacedName]:
+def _holders(dump: DumpWithPlaces) -> dict[NamespacedName, NamespacedName]:
     """Return claim -> the pod that holds its devices, for claims of several pods."""
     return {
         (one.pod.namespace, source.claim): one.pod.key
         for one in dump.pods
         for source in one.part.claims
-        if held_claim(source.claim) in one.pod.spec.labels
+        if claim_holder_label(source.claim) in one.pod.spec.labels
     }
 
 
@@ -207,11 +211,11 @@ def _claim(identity: ObjectIdentity, *, with_version: bool) -> dict[str, object]
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
-        "metadata": metadata_of(identity, {}, with_version=with_version),
+        "metadata": identifying_metadata(identity, {}, with_version=with_version),
     }
 
 
-def _devices_of(one: EmittedPod, asked: WaitingClaims, pools: DevicePools) -> list[Handed]:
+def _devices_of(one: EmittedPod, asked: WaitingPodClaims, pools: DevicePools) -> list[Handed]:
     """Return each request of a pod's claims, resolved, with its devices."""
     on_node = {
         (device.device.type, device.device.minor): device
@@ -219,7 +223,9 @@ def _devices_of(one: EmittedPod, asked: WaitingClaims, pools: DevicePools) -> li
     }
     topology = one.node.machine.topology
     claims = asked.asked_on(one.part, one.node.name)
-    part_of = {id(given): part_name(i) for i, part in enumerate(claims.parts) for given in part}
+    part_of = {
+        id(given): claim_stand_in_name(i) for i, part in enumerate(claims.parts) for given in part
+    }
     held = [part for part in one.place.containers if part.name in part_of.values()]
     left = {part.name: _by_type(part.cpuset, part.devices) for part in held}
     elsewhere = {grant for part in held for grant in part.devices}
@@ -244,7 +250,7 @@ def _by_type(cpus: CpuSet, grants: Iterable[DeviceGrant]) -> dict[tuple[str, str
     """Return (type, mark) -> ids, ascending; CPUs have one type, however they are asked for."""
     found = {(CPU_DRIVER, ""): sorted(cpus)}
     for grant in sorted(grants, key=lambda grant: grant.minor):
-        found.setdefault((grant.type, mark_in(grant.share)), []).append(grant.minor)
+        found.setdefault((grant.type, device_set_digest_in(grant.share)), []).append(grant.minor)
     return found
 
 

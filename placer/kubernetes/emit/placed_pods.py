@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer.kubernetes.extended_resources import with_made_claims
+from placer.kubernetes.extended_resources import with_extended_resource_claims
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.summary import Summary
+from placer.kubernetes.summary import DumpSummary
 from placer_models.cluster import Instance, Node
 from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.object_fields import Object, ObjectIdentity
@@ -36,7 +36,7 @@ class EmittedPod:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedDump:
+class DumpWithPlaces:
     """The objects read from a cluster, and the pods that got a place there.
 
     Attributes:
@@ -56,7 +56,7 @@ class PlacedDump:
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectFile:
+class EmittedFile:
     """A file for a cluster: objects, as YAML or JSON by its suffix.
 
     Attributes:
@@ -70,7 +70,7 @@ class ObjectFile:
 
 def placed_dump(
     objects: Objects, instance: Instance, placement: Placement, *, evicts: bool = False
-) -> PlacedDump:
+) -> DumpWithPlaces:
     """Return the placed pods of a dump.
 
     Args:
@@ -85,7 +85,7 @@ def placed_dump(
             a group of gangs, has too few of its pods in the placement.
 
     """
-    objects = with_made_claims(objects, Summary())
+    objects = with_extended_resource_claims(objects, DumpSummary())
     places = {place.key: place for place in placement.pods}
     running = {one.pod.key: one for one in instance.running}
     leaving = [objects.pods[key].identity for key in places if key in running]
@@ -119,7 +119,7 @@ def placed_dump(
     held_back = tuple(one for one in found if not all(claim.claim for claim in one.part.claims))
     waiting = _with_sharers({one.together for one in held_back}, found, objects)
     told = tuple(one for one in found if one.together not in waiting)
-    return PlacedDump(objects, instance, told, held_back, tuple(leaving))
+    return DumpWithPlaces(objects, instance, told, held_back, tuple(leaving))
 
 
 def _with_sharers(

@@ -2,23 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 
-from placer.kubernetes.emit.annotations import metadata_of
-from placer.kubernetes.emit.placed_pods import ObjectFile, PlacedDump
+from placer.kubernetes.emit.annotations import identifying_metadata
+from placer.kubernetes.emit.placed_pods import DumpWithPlaces, EmittedFile
 from placer.kubernetes.free_volumes import FreeVolumes
-from placer.kubernetes.volume_access import VolumeAccess
+from placer.kubernetes.volume_access import VolumeReach
 from placer_models.kubernetes.object_fields import Object, ObjectIdentity
 from placer_models.kubernetes.volume import (
     BOUND_BY_CONTROLLER,
     CLAIM_KIND,
     SELECTED_NODE,
     VOLUME_KIND,
+    PersistentVolumePart,
     VolumeClaimPart,
-    VolumePart,
 )
 from placer_models.placement import NamespacedName
 
 
-def kept_for(volume: VolumePart, claim: VolumeClaimPart) -> Object:
+def volume_claim_ref_patch(volume: PersistentVolumePart, claim: VolumeClaimPart) -> Object:
     """Return a merge patch of a volume, which keeps it for a claim.
 
     The cluster binds the two then. Its uid and resourceVersion make the cluster refuse it if the
@@ -38,12 +38,12 @@ def kept_for(volume: VolumePart, claim: VolumeClaimPart) -> Object:
     return {**_patch(volume.identity, mark), "spec": {"claimRef": reference}}
 
 
-def made_for(claim: VolumeClaimPart, node: str) -> Object:
+def selected_node_patch(claim: VolumeClaimPart, node: str) -> Object:
     """Return a merge patch of a claim, for which a volume is to be provisioned for a node."""
     return _patch(claim.identity, {SELECTED_NODE: node})
 
 
-def volume_claim_patches(dump: PlacedDump) -> Iterator[ObjectFile]:
+def volume_claim_patches(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
     """Yield a patch for each claim of a placed pod that has no volume yet."""
     nodes: dict[NamespacedName, str] = {}
     for one in dump.pods:
@@ -58,24 +58,25 @@ def volume_claim_patches(dump: PlacedDump) -> Iterator[ObjectFile]:
         of_class = classes.get(claim.storage_class)
         if of_class is not None and of_class.waits:  # else the cluster binds it by itself
             claims[key] = claim
-    access = VolumeAccess(dump.objects)
+    access = VolumeReach(dump.objects)
     chosen = _chosen(dump, claims, nodes, access)
     for key, claim in claims.items():
         if key in chosen:
             volume = dump.objects.volumes[chosen[key]]
-            yield ObjectFile(
-                f"volumes/{VOLUME_KIND}/{volume.identity.name}.yaml", (kept_for(volume, claim),)
+            yield EmittedFile(
+                f"volumes/{VOLUME_KIND}/{volume.identity.name}.yaml",
+                (volume_claim_ref_patch(volume, claim),),
             )
         elif not claim.selected_node and nodes[key] in access.provisioned_for(claim):
             path = f"volumes/{CLAIM_KIND}/{key[0]}/{key[1]}.yaml"
-            yield ObjectFile(path, (made_for(claim, nodes[key]),))
+            yield EmittedFile(path, (selected_node_patch(claim, nodes[key]),))
 
 
 def _chosen(
-    dump: PlacedDump,
+    dump: DumpWithPlaces,
     claims: Mapping[NamespacedName, VolumeClaimPart],
     nodes: Mapping[NamespacedName, str],
-    access: VolumeAccess,
+    access: VolumeReach,
 ) -> dict[NamespacedName, str]:
     """Return claim -> the volume that it gets; claims that none can be made for come first."""
     known = dump.objects.volumes
@@ -103,5 +104,7 @@ def _chosen(
 
 
 def _patch(identity: ObjectIdentity, annotations: Mapping[str, str]) -> dict[str, object]:
-    metadata = {key: value for key, value in metadata_of(identity, annotations).items() if value}
+    metadata = {
+        key: value for key, value in identifying_metadata(identity, annotations).items() if value
+    }
     return {"apiVersion": "v1", "kind": identity.kind, "metadata": metadata}

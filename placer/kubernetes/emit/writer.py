@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from placer.kubernetes.emit.placed_pods import ObjectFile
+from placer.kubernetes.emit.placed_pods import EmittedFile
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # which of them there is
@@ -40,7 +40,7 @@ def check_folder(folder: Path) -> None:
         raise FileNotFoundError(2, "the folder above it does not exist; make it first", str(folder))
 
 
-def write_folder(folder: Path, files: Iterable[ObjectFile]) -> None:
+def write_folder(folder: Path, files: Iterable[EmittedFile]) -> None:
     """Write the files into a new or empty folder, which appears with all of them at once.
 
     Raises:
@@ -54,7 +54,7 @@ def write_folder(folder: Path, files: Iterable[ObjectFile]) -> None:
         for file in files:
             path = made / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text_of(file), encoding="utf-8")
+            path.write_text(object_file_text(file), encoding="utf-8")
         made.chmod(0o777 & ~_umask())
         made.replace(real)
     except BaseException:
@@ -62,7 +62,7 @@ def write_folder(folder: Path, files: Iterable[ObjectFile]) -> None:
         raise
 
 
-def text_of(file: ObjectFile) -> str:
+def object_file_text(file: EmittedFile) -> str:
     """Return a file's text: JSON if its name says so, else a YAML document for each object."""
     if file.path.endswith(".json"):
         return "".join(json.dumps(one, indent=2) + "\n" for one in file.objects)

@@ -9,15 +9,15 @@ from enum import StrEnum
 
 from placer.node.agent.inbox import DocumentInbox
 from placer.node.agent.owned import CpusOfOwners
-from placer.node.agent.strays import bring_back
-from placer.node.apply import apply_here, recover, until_nothing_vanishes
+from placer.node.agent.strays import return_stray_processes
+from placer.node.apply import apply_here, recover, retry_while_cgroups_vanish
 from placer.node.cgroups import CPUS, MEMS, Cgroups, parent_path
 from placer.node.container_roots import OUR_ROOT
 from placer.node.document import offline_owner
-from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
+from placer.node.errors import ImpossibleDocumentError, NodeRefusedError, ObserveOnlyError
 from placer.node.host import HostMachine
-from placer.node.operations import OperationKind
-from placer.node.plan import NodePlan, plan_of
+from placer.node.operations import CgroupOperationKind
+from placer.node.plan import CgroupPlan, cgroup_plan_of
 from placer.node.state import AppliedState
 from placer_models.cpuset import CpuSet
 from placer_models.node_placement import NodePlacement
@@ -68,7 +68,7 @@ class AgentStatus:
     offline: str = ""
     unhealthy: tuple[str, ...] = ()
     unknown_health: str = ""
-    plan: NodePlan = field(default_factory=NodePlan)
+    plan: CgroupPlan = field(default_factory=CgroupPlan)
 
     def refusals(self) -> tuple[str, ...]:
         """Return why the node refuses its document, or is only observed."""
@@ -170,7 +170,7 @@ class Agent:
         """Take the newest document of the inbox, if it is newer than the one in force."""
         try:
             newest, faults = self._inbox.newest()
-        except RefusedError as error:
+        except NodeRefusedError as error:
             newest, faults = None, (str(error),)
         harmless = self._inbox.foreign
         if newest is not None and newest is not self._taken and newest != self.document:
@@ -180,7 +180,7 @@ class Agent:
                 self._apply(newest)
             except ObserveOnlyError as error:
                 self._stop_writing(error)
-            except (DocumentError, RefusedError) as error:
+            except (ImpossibleDocumentError, NodeRefusedError) as error:
                 self._disputed, self._repairs = before
                 fault = f"generation {newest.generation}: {error}"
                 faults = (*faults, fault)
@@ -232,7 +232,7 @@ class Agent:
                 )
             if repair and drift:
                 self._count_repairs(plan)
-            if repair and bring_back(self._cgroups, at or plan.cgroups):
+            if repair and return_stray_processes(self._cgroups, at or plan.cgroups):
                 self.counts.repairs += 1
             for lack in plan.lacking:
                 if lack not in status.plan.lacking:
@@ -249,7 +249,7 @@ class Agent:
             status.refused = ""
         except ObserveOnlyError as error:
             self._stop_writing(error)
-        except (DocumentError, RefusedError) as error:
+        except (ImpossibleDocumentError, NodeRefusedError) as error:
             self._refuse(str(error))
         except OSError as error:
             self._refuse(f"{error.filename or 'the cgroup files'}: {error.strerror or error}")
@@ -345,9 +345,9 @@ class Agent:
         host = self._read_host()
         return replace(host, disputed=self._disputed)
 
-    def _plan(self, document: NodePlacement) -> NodePlan:
-        return until_nothing_vanishes(
-            lambda: plan_of(
+    def _plan(self, document: NodePlacement) -> CgroupPlan:
+        return retry_while_cgroups_vanish(
+            lambda: cgroup_plan_of(
                 document,
                 self._cgroups,
                 self._host(),
@@ -357,7 +357,7 @@ class Agent:
             )
         )
 
-    def _apply(self, document: NodePlacement, trusted: frozenset[str] = frozenset()) -> NodePlan:
+    def _apply(self, document: NodePlacement, trusted: frozenset[str] = frozenset()) -> CgroupPlan:
         # A new document must fit the CPUs that are online; the one in force makes do with them.
         return apply_here(
             document,
@@ -369,20 +369,22 @@ class Agent:
             trusted=trusted,
         ).plan
 
-    def _drift(self, plan: NodePlan) -> tuple[str, ...]:
+    def _drift(self, plan: CgroupPlan) -> tuple[str, ...]:
         """Return in words what a plan would change."""
         return tuple(
             f"/{one.cgroup}/{one.file}: {one.old!r}, to be {one.new!r}"
-            if one.kind is OperationKind.WRITE
+            if one.kind is CgroupOperationKind.WRITE
             else f"/{one.cgroup}: {one.kind} {one.new}".rstrip()
             for one in (*plan.operations, *plan.finish)
         )
 
-    def _count_repairs(self, plan: NodePlan) -> None:
+    def _count_repairs(self, plan: CgroupPlan) -> None:
         """Count repairs, and stop repairing cgroups that another writer changes back each time."""
         self.counts.repairs += 1
         now = self._clock()
-        for cgroup in {one.cgroup for one in plan.operations if one.kind is OperationKind.WRITE}:
+        for cgroup in {
+            one.cgroup for one in plan.operations if one.kind is CgroupOperationKind.WRITE
+        }:
             times = self._repairs.setdefault(cgroup, deque())
             times.append(now)
             while times[0] < now - 60:

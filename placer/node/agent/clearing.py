@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from placer.node.agent.strangers import Stranger, StrangerKind, mask_of, read_mask, task_start
+from placer.node.agent.strangers import Stranger, StrangerKind, mask_of, read_mask, read_task_stat
 from placer.node.state import AppliedState
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
@@ -158,7 +158,7 @@ class StrangerMover:
                     return read_mask((self._root / one.key).read_text())
                 case _:
                     task, start = one.key.split()
-                    if task_start(self._root, int(task))[2] != start:
+                    if read_task_stat(self._root, int(task))[2] != start:
                         return None  # another one has its number by now
                     return frozenset(self._affinity(int(task)))
         except (OSError, ValueError):

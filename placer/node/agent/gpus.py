@@ -28,7 +28,7 @@ HARMLESS_XIDS = frozenset({13, 31, 43, 45, 63, 68, 94, 109})
 _HIDDEN = "no permission"
 
 
-class GpuHealth:
+class GpuHealthWatch:
     """Watches the GPUs of this machine from the first call on.
 
     Attributes:

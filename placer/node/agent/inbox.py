@@ -11,7 +11,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer.node.errors import RefusedError
+from placer.node.errors import NodeRefusedError
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import node_placement_of
@@ -61,19 +61,19 @@ class DocumentInbox:
         """Refuse a folder into which others could put documents.
 
         Raises:
-            RefusedError: The folder is missing, not ours, or writable by others.
+            NodeRefusedError: The folder is missing, not ours, or writable by others.
 
         """
         try:
             found = self.folder.lstat()
         except OSError as error:
-            raise RefusedError(
+            raise NodeRefusedError(
                 f"{self.folder}: {error.strerror}; make it: 'install -d -m 0700 {self.folder}'"
             ) from None
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-            raise RefusedError(f"{self.folder} is not a folder of this user; name another one")
+            raise NodeRefusedError(f"{self.folder} is not a folder of this user; name another one")
         if found.st_mode & 0o077:
-            raise RefusedError(
+            raise NodeRefusedError(
                 f"others may use {self.folder} (mode {stat.S_IMODE(found.st_mode):04o}); "
                 f"'chmod 0700 {self.folder}', and look at what is in it"
             )
@@ -82,7 +82,7 @@ class DocumentInbox:
         """Return the document of the highest generation for this node, and what was refused.
 
         Raises:
-            RefusedError: The folder is not there any more, or not ours alone.
+            NodeRefusedError: The folder is not there any more, or not ours alone.
 
         """
         self.check()

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "taskName"}
 
 
-class JsonLines(logging.Formatter):
+class JsonLogFormatter(logging.Formatter):
     """Formats a record as a line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -29,7 +29,9 @@ class JsonLines(logging.Formatter):
 def log_to_stderr(level: str, as_json: bool) -> None:
     """Send what Placer logs to standard error, and what libraries of the agent warn of."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if as_json else logging.Formatter("%(levelname)s %(message)s"))
+    handler.setFormatter(
+        JsonLogFormatter() if as_json else logging.Formatter("%(levelname)s %(message)s")
+    )
     for name, least in (("placer", level.upper()), ("tornado", "WARNING"), ("asyncio", "WARNING")):
         logger = logging.getLogger(name)
         logger.handlers = [handler]

@@ -9,14 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from placer.node.agent.agent import Agent, OnDrift
-from placer.node.agent.gpus import GpuHealth
+from placer.node.agent.gpus import GpuHealthWatch
 from placer.node.agent.inbox import DocumentInbox
 from placer.node.agent.metrics import AgentMetrics
 from placer.node.agent.notify import notify_systemd, watchdog_s
 from placer.node.agent.owned import CpusOfOwners
-from placer.node.agent.sentinel import FileSentinel, allow_many_files
+from placer.node.agent.sentinel import FileChangeDetector, allow_many_files
 from placer.node.agent.serve import Server
-from placer.node.agent.watch import ANYTHING, CgroupWatch, WaitAlarm, is_process_list, is_setting
+from placer.node.agent.watch import (
+    ANYTHING,
+    CgroupWatch,
+    WaitInterrupter,
+    is_process_list,
+    is_setting,
+)
 from placer.node.cgroups import Cgroups
 from placer.node.container_roots import CONTAINER_ROOTS
 from placer.node.host import read_host
@@ -68,17 +74,17 @@ class AgentOptions:
     kubelet_root: str = KUBELET_ROOT
 
 
-def run(options: AgentOptions) -> tuple[str, ...]:
+def run_agent(options: AgentOptions) -> tuple[str, ...]:
     """Run until SIGTERM or SIGINT; then return why the node does not obey, empty if it does.
 
     Raises:
         MountError: The cgroup file systems cannot be used.
-        RefusedError: A folder or an address cannot be used.
+        NodeRefusedError: A folder or an address cannot be used.
 
     """
     stop, sick = threading.Event(), threading.Event()
     with ExitStack() as open_things:
-        alarm = WaitAlarm()
+        alarm = WaitInterrupter()
         open_things.callback(alarm.close)
 
         def end(*_: object) -> None:
@@ -101,7 +107,7 @@ def run(options: AgentOptions) -> tuple[str, ...]:
         cgroups = Cgroups(files, units, options.container_roots)
         open_things.enter_context(state.locked())
         open_things.enter_context(locked_root(cgroups, options.root, options.state))
-        gpus = GpuHealth(devices_changed)
+        gpus = GpuHealthWatch(devices_changed)
         open_things.callback(gpus.close)
         agent = Agent(
             cgroups,
@@ -154,7 +160,7 @@ class _Turns:
         self._mounts = mounts
         self._sick = sick  # set once a device turned ill, or well again
         self.metrics = AgentMetrics(agent)
-        self._few, self._all = FileSentinel(), FileSentinel()
+        self._few, self._all = FileChangeDetector(), FileChangeDetector()
         open_things.callback(self._few.close)
         open_things.callback(self._all.close)
         now = time.monotonic()

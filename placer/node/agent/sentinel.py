@@ -12,7 +12,7 @@ from pathlib import Path
 _LONGEST = 1 << 16
 
 
-class FileSentinel:
+class FileChangeDetector:
     """The contents of files as they were when watching began or was renewed."""
 
     def __init__(self) -> None:

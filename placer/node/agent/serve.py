@@ -28,7 +28,7 @@ from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, ResponseStartLine
 from tornado.iostream import IOStream
 
-from placer.node.errors import RefusedError
+from placer.node.errors import NodeRefusedError
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class Server:
 
         Raises:
             ValueError: The address is none of these.
-            RefusedError: It cannot be used.
+            NodeRefusedError: It cannot be used.
 
         """
         self._socket_file: Path | None = None
@@ -77,7 +77,9 @@ class Server:
                 self._socket = _loopback(address)
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else str(error)
-            raise RefusedError(f"cannot listen at {address}: {why}; name another address") from None
+            raise NodeRefusedError(
+                f"cannot listen at {address}: {why}; name another address"
+            ) from None
         self._socket.setblocking(False)
         self.port = 0 if self._socket_file else int(self._socket.getsockname()[1])
         self._page = partial(_page, registry, alive, trouble)
@@ -166,7 +168,7 @@ def _page(
             return HTTPStatus.NOT_FOUND, _TEXT, b"there are /metrics, /healthz and /readyz\n"
 
 
-def check_address(address: str) -> None:
+def check_local_address(address: str) -> None:
     """Refuse an address that is not on this machine alone.
 
     Raises:
@@ -208,7 +210,7 @@ def _unix(path: Path) -> socket.socket:
     """Listen at a path; replace a socket that an earlier agent left, refuse anything else."""
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise RefusedError(f"{path} is there and no socket; name another path")
+            raise NodeRefusedError(f"{path} is there and no socket; name another path")
         path.unlink()
     found = socket.socket(socket.AF_UNIX)
     before = os.umask(0o177)

@@ -97,7 +97,7 @@ def mask_of(cpus: Iterable[int]) -> str:
     return ",".join(reversed(groups))
 
 
-def task_start(root: Path, task: int) -> tuple[str, int, str]:
+def read_task_stat(root: Path, task: int) -> tuple[str, int, str]:
     """Return the name of a task, its flags, and its start in clock ticks since boot.
 
     Raises:
@@ -124,7 +124,7 @@ def _tasks(
         kubelets = any(part.startswith(_KUBELET) for part in cgroup.split("/"))
         for task in tasks:
             try:
-                name, flags, start = task_start(root, task)
+                name, flags, start = read_task_stat(root, task)
                 cpus = frozenset(affinity(task))
             except OSError:
                 continue

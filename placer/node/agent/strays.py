@@ -12,7 +12,7 @@ from placer.node.cgroups import CPU, CPUSET, Cgroups
 log = logging.getLogger(__name__)
 
 
-def bring_back(cgroups: Cgroups, leaves: Iterable[str]) -> int:
+def return_stray_processes(cgroups: Cgroups, leaves: Iterable[str]) -> int:
     """Move strayed processes back to their containers' cgroups, and return how many there were."""
     if cgroups.version == 2:
         return 0

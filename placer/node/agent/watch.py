@@ -105,7 +105,7 @@ def is_setting(path: str) -> bool:
     return name in _SETTINGS or bool(_HUGEPAGES.fullmatch(name))
 
 
-class WaitAlarm:
+class WaitInterrupter:
     """An alarm that ends the wait under way, or else the next one."""
 
     def __init__(self) -> None:
@@ -132,7 +132,7 @@ class WaitAlarm:
 class CgroupWatch:
     """Watches all cgroups below some mounts, and one folder of documents."""
 
-    def __init__(self, mounts: Sequence[Path], documents: Path, alarm: WaitAlarm) -> None:
+    def __init__(self, mounts: Sequence[Path], documents: Path, alarm: WaitInterrupter) -> None:
         """Begin to watch; if that is impossible, each wait reports `ANYTHING`."""
         self._mounts = mounts
         self._documents = documents

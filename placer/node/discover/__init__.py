@@ -6,7 +6,7 @@ from pathlib import Path
 
 from placer.node.discover.devices import merged_devices, read_devices
 from placer.node.discover.hwloc_devices import places_by_bus_id, read_hwloc_devices
-from placer.node.discover.hwloc_xml import read_hwloc, read_tree
+from placer.node.discover.hwloc_xml import read_hwloc, read_hwloc_tree
 from placer.node.discover.inventory import FoundDevices, MachineInventory
 from placer.node.discover.kubelet import with_kubelet
 from placer.node.discover.machine import DiscoveredMachine as DiscoveredMachine
@@ -14,7 +14,7 @@ from placer.node.discover.machine import to_machine as to_machine
 from placer.node.discover.node_resource_topology import DOCUMENTS, read_node_resource_topology
 from placer.node.discover.nvidia_smi import is_smi_text, read_smi_file, smi_devices
 from placer.node.discover.pci import PciPlace
-from placer.node.discover.roots import open_files
+from placer.node.discover.roots import open_machine_files
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.files.errors import InputError
 from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
@@ -44,10 +44,10 @@ def take_inventory(
             raise InputError(str(root), None, "", message)
         return read_node_resource_topology(root)
     if not (root.is_file() and _is_xml(root)):
-        files = open_files(root)
+        files = open_machine_files(root)
         found = replace(read_sysfs(files), found=read_devices(files, texts))
         return with_kubelet(files, found, kubelet_root)
-    tree = read_tree(root)
+    tree = read_hwloc_tree(root)
     inventory = read_hwloc(tree)
     devices = read_hwloc_devices(tree, inventory.numa_nodes, gpus_too=not texts)
     if texts:
@@ -57,7 +57,7 @@ def take_inventory(
     return replace(inventory, found=devices)
 
 
-def told_apart(files: Sequence[Path]) -> tuple[Path, list[Path]]:
+def split_dump_and_smi_texts(files: Sequence[Path]) -> tuple[Path, list[Path]]:
     """Return the dump among the files, and the texts of nvidia-smi; `HOST` if there is no dump.
 
     Raises:

@@ -4,7 +4,7 @@ import re
 
 from placer.node.discover.inventory import FoundDevices
 from placer.node.discover.machine_files import MachineFiles
-from placer.node.discover.pci import PCI, identity_of, place_of
+from placer.node.discover.pci import PCI, pci_place_of, pci_vendor_and_class
 from placer_models.device import Device
 
 ACCELERATOR = "accelerator"
@@ -29,10 +29,10 @@ def read_accelerators(files: MachineFiles) -> FoundDevices:
     devices: list[Device] = []
     counts: dict[str, int] = {}
     for bus_id in files.names(PCI):
-        vendor, kind = identity_of(files, bus_id)
+        vendor, kind = pci_vendor_and_class(files, bus_id)
         if vendor in GPU_VENDORS or not is_accelerator(kind) or files.has(f"{PCI}/{bus_id}/physfn"):
             continue
-        place = place_of(files, bus_id)
+        place = pci_place_of(files, bus_id)
         type = _class(files, f"{PCI}/{bus_id}")
         minor = counts.get(type, 0)
         counts[type] = minor + 1

@@ -8,10 +8,10 @@ from placer.node.discover.accelerators import read_accelerators
 from placer.node.discover.inventory import FoundDevices
 from placer.node.discover.kfd import read_kfd
 from placer.node.discover.machine_files import MachineFiles
-from placer.node.discover.nvidia import read_kernel, to_devices
+from placer.node.discover.nvidia import gpus_to_devices, read_nvidia_gpus
 from placer.node.discover.nvidia_smi import SmiText, run_smi, smi_devices
 from placer.node.discover.nvml import NoNvmlError, read_nvml
-from placer.node.discover.pci import place_of
+from placer.node.discover.pci import pci_place_of
 from placer.node.discover.rdma import read_rdma
 from placer_models.device import GPU
 
@@ -55,20 +55,20 @@ def merged_devices(nvidia: FoundDevices, amd: FoundDevices, others: FoundDevices
 
 def _nvidia(files: MachineFiles, texts: Sequence[SmiText]) -> FoundDevices:
     """Return NVIDIA's GPUs: from the texts given, else NVML, else nvidia-smi, else the kernel."""
-    where = partial(place_of, files)
+    where = partial(pci_place_of, files)
     if texts:
         return smi_devices(texts, where)
-    seen = read_kernel(files)
+    seen = read_nvidia_gpus(files)
     if files.is_host:
         try:
-            return to_devices(read_nvml(), where)
+            return gpus_to_devices(read_nvml(), where)
         except NoNvmlError as error:
             reason = str(error)
         if seen and (said := run_smi()) is not None:
             return smi_devices([said], where)
     else:
         reason = "a dump has none of NVML"
-    found = to_devices(seen, where, links_known=False)
+    found = gpus_to_devices(seen, where, links_known=False)
     if not seen:
         return found
     advice = (

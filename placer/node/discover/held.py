@@ -10,11 +10,11 @@ from placer.node.discover.inventory import MachineInventory
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import Device, DeviceKey
-from placer_models.files.errors import named_cpus, shown
+from placer_models.files.errors import cpus_with_noun, shown
 from placer_models.files.part import Json
 from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
 from placer_models.kubernetes.checkpoints.memory_manager import MEMORY, MemoryManagerState
-from placer_models.kubernetes.plugin_devices import devices_of_entry, gpus_elsewhere, type_of
+from placer_models.kubernetes.plugin_devices import devices_of_entry, gpus_unknown_to_node, type_of
 from placer_models.kubernetes.resources import HUGEPAGES
 from placer_models.quantity import format_bytes
 from placer_models.topology import NumaNode
@@ -43,11 +43,11 @@ def hugepages_name(page_bytes: int) -> str:
     return f"{HUGEPAGES}{format_bytes(page_bytes)}"
 
 
-def what_pods_hold(inventory: MachineInventory, devices: Sequence[Device]) -> list[str]:
+def held_by_pods_warnings(inventory: MachineInventory, devices: Sequence[Device]) -> list[str]:
     """Return in words what pods hold, and by which rule a node of the machine goes without it."""
     said = []
     if owned := frozenset[int]().union(*(pod.cpuset for pod in inventory.pod_cpus)):
-        said.append(f"pods own {named_cpus(owned)}; rule: a node of this machine reserves them")
+        said.append(f"pods own {cpus_with_noun(owned)}; rule: a node of this machine reserves them")
     by_type: dict[str, set[int]] = {}
     for entry in inventory.plugin_devices:
         meant = _meant(entry, inventory, devices)
@@ -58,7 +58,7 @@ def what_pods_hold(inventory: MachineInventory, devices: Sequence[Device]) -> li
                 f"a pod holds {entry.resource} {ids}, and nothing says which {kind} that is; "
                 f"rule: a node of this machine gives no {kind} to anybody"
             )
-        if elsewhere := gpus_elsewhere(entry, devices):
+        if elsewhere := gpus_unknown_to_node(entry, devices):
             said.append(
                 f"a pod holds {entry.resource} {', '.join(sorted(elsewhere))}, which this machine "
                 "does not have; rule: nothing is kept for it"
@@ -91,7 +91,9 @@ def held_entries(inventory: MachineInventory, devices: Sequence[Device]) -> list
         meant = _meant(entry, inventory, devices)
         ids = [*entry.ids]
         if meant is not None:
-            ids = [by_key[key] for key in sorted(meant)] + sorted(gpus_elsewhere(entry, devices))
+            ids = [by_key[key] for key in sorted(meant)] + sorted(
+                gpus_unknown_to_node(entry, devices)
+            )
         if ids:
             found.append(
                 {

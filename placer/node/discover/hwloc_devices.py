@@ -9,12 +9,12 @@ from placer.node.discover.accelerators import ACCELERATOR, GPU_VENDORS, is_accel
 from placer.node.discover.hwloc_xml import (
     HwlocPlace,
     HwlocTree,
-    info_of,
+    hwloc_info_attributes,
     matrix_object_indexes,
     matrix_values,
 )
 from placer.node.discover.inventory import FoundDevices, FoundNumaNode
-from placer.node.discover.pci import PciPlace, bus_id_of, gpu_links, nearest_numa_node
+from placer.node.discover.pci import PciPlace, bus_id_of, gpu_links, smallest_numa_node_with_cpus
 from placer.node.discover.rdma import down_warnings, in_number_order
 from placer_models.device import GPU, Device, LinkMatrix
 from placer_models.instance.machine_links import SELF
@@ -46,7 +46,7 @@ class _Gpu:
     def said(self) -> dict[str, str]:
         told: dict[str, str] = {}
         for element in self.elements:
-            told |= {name: value for name, value in info_of(element).items() if value}
+            told |= {name: value for name, value in hwloc_info_attributes(element).items() if value}
         return told
 
     def index(self, backend: str) -> int | None:
@@ -118,7 +118,9 @@ def _place(
         bus_id,
         root=host or None,
         bridges=tuple(bridges),
-        numa_node=nearest_numa_node(place.cpus, {node.id: node.cpus for node in numa_nodes}),
+        numa_node=smallest_numa_node_with_cpus(
+            place.cpus, {node.id: node.cpus for node in numa_nodes}
+        ),
         gb_per_s=round(gb_per_s, 2) or None,
     )
 
@@ -233,7 +235,7 @@ def _rdma(tree: HwlocTree, places: Mapping[str, PciPlace]) -> tuple[list[Device]
         for osdev in element.iterfind("object"):
             if osdev.get("type") == "OSDev" and _is_rdma(tree, osdev, slingshot):
                 place = places[_bus_id(tree, element)]
-                ports.append((osdev.get("name", ""), place, info_of(osdev)))
+                ports.append((osdev.get("name", ""), place, hwloc_info_attributes(osdev)))
     devices: list[Device] = []
     down: list[str] = []
     for name, place, said in sorted(ports, key=lambda port: in_number_order(port[0])):

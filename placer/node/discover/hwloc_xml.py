@@ -108,7 +108,7 @@ def parse_bitmap(text: str) -> CpuSet:
     return frozenset(i for i, bit in enumerate(reversed(bin(value)[2:])) if bit == "1")
 
 
-def info_of(element: Element) -> dict[str, str]:
+def hwloc_info_attributes(element: Element) -> dict[str, str]:
     """Return the ``info`` elements of an object: name -> value."""
     return {
         info.get("name", ""): " ".join(info.get("value", "").split())
@@ -116,7 +116,7 @@ def info_of(element: Element) -> dict[str, str]:
     }
 
 
-def read_tree(path: Path) -> HwlocTree:
+def read_hwloc_tree(path: Path) -> HwlocTree:
     """Return the objects of a file.
 
     Raises:
@@ -131,10 +131,10 @@ def read_tree(path: Path) -> HwlocTree:
         raise InputError(file, None, "", f"cannot be read: {error.strerror or error}") from None
     if len(data) > MAX_FILE_BYTES:
         raise InputError(file, None, "", f"is larger than {MAX_FILE_BYTES >> 20} MiB")
-    return tree_of(data, file)
+    return parse_hwloc_tree(data, file)
 
 
-def tree_of(data: bytes, file: str) -> HwlocTree:
+def parse_hwloc_tree(data: bytes, file: str) -> HwlocTree:
     """Return the objects of a file that has been read.
 
     Raises:
@@ -208,12 +208,12 @@ def read_hwloc(tree: HwlocTree) -> MachineInventory:
 
     """
     machine = tree.objects[0][0]
-    said = info_of(machine) | info_of(tree.root)
+    said = hwloc_info_attributes(machine) | hwloc_info_attributes(tree.root)
     cpus = _cpus(tree, machine)
     if not cpus:
         raise InputError(tree.file, None, "", "has no PU; expected the processors of a machine")
     package = next(tree.of_type(*_PACKAGES), None)
-    processor = info_of(package[0]).get("CPUModel", "") if package else ""
+    processor = hwloc_info_attributes(package[0]).get("CPUModel", "") if package else ""
     names = (said.get("DMIProductName", ""), processor or said.get("CPUModel", ""))
     return MachineInventory(
         source=tree.file,
@@ -274,7 +274,7 @@ def _kinds(tree: HwlocTree) -> tuple[dict[int, int], dict[int, bool]]:
     capacities: dict[int, int] = {}
     efficient: dict[int, bool] = {}
     for kind in tree.root.iterfind("cpukind"):
-        said = info_of(kind)
+        said = hwloc_info_attributes(kind)
         cpus = tree.set_of(kind, "cpuset") or frozenset()
         capacity = said.get("LinuxCapacity", "")
         if capacity.isascii() and capacity.isdigit() and len(capacity) < 10:

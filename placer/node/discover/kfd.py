@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from placer.node.discover.inventory import FoundDevices
 from placer.node.discover.machine_files import MachineFiles, UnreadableError
-from placer.node.discover.pci import PCI, PciPlace, gpu_links, place_of
+from placer.node.discover.pci import PCI, PciPlace, gpu_links, pci_place_of
 from placer_models.device import GPU, Device
 from placer_models.machines.rates import XGMI_GB_PER_S
 
@@ -83,7 +83,7 @@ def _place(files: MachineFiles, facts: Mapping[str, int]) -> PciPlace:
     )
     named = f"{device}.{location & 7}"
     first = f"{device}.0"
-    return place_of(files, named if files.has(f"{PCI}/{named}") else first)
+    return pci_place_of(files, named if files.has(f"{PCI}/{named}") else first)
 
 
 def _id(files: MachineFiles, place: PciPlace, facts: Mapping[str, int]) -> str:

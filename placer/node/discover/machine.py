@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from placer.node.discover.held import what_pods_hold, without_held
+from placer.node.discover.held import held_by_pods_warnings, without_held
 from placer.node.discover.inventory import FoundCpu, FoundNumaNode, MachineInventory
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import GPU
-from placer_models.files.errors import cpus_are, named_cpus
+from placer_models.files.errors import cpus_with_noun, cpus_with_verb
 from placer_models.instance.machine_cores import key_by_cpu
 from placer_models.policy import CoreKind
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -97,7 +97,7 @@ def to_machine(inventory: MachineInventory, name: str = "") -> DiscoveredMachine
     )
     if not inventory.architecture:
         warnings.append("nothing says which architecture this is: rules of Arm are not applied")
-    warnings += what_pods_hold(inventory, inventory.found.devices)
+    warnings += held_by_pods_warnings(inventory, inventory.found.devices)
     found = inventory.found
     warnings += found.warnings
     package_of = _package_of(topology)
@@ -159,7 +159,7 @@ def _numa_nodes(
         numa_of |= dict.fromkeys(here - numa_of.keys(), node.id)
     if twice:
         warnings.append(
-            f"several NUMA nodes list {named_cpus(twice)}; rule: a CPU is on the one that "
+            f"several NUMA nodes list {cpus_with_noun(twice)}; rule: a CPU is on the one that "
             "lists the fewest, and of equal ones on the first"
         )
     alone = len(inventory.numa_nodes) == 1
@@ -228,7 +228,7 @@ def _cpus(
     for what, of in facts:
         if odd := [cpu for cpu, one in first.items() if by_id[cpu].online and of(cpu) != of(one)]:
             warnings.append(
-                f"{named_cpus(odd)}: another {what} than the first thread of the core; "
+                f"{cpus_with_noun(odd)}: another {what} than the first thread of the core; "
                 "rule: a core is where its first thread is"
             )
     present = frozenset(by_id)
@@ -262,7 +262,8 @@ def _cores(inventory: MachineInventory, warnings: list[str]) -> list[CpuSet]:
                 alone.append(cpu.id)
     if alone:
         warnings.append(
-            f"nothing is said of the place of offline {named_cpus(alone)}; rule: each is a core of "
+            f"nothing is said of the place of offline {cpus_with_noun(alone)}; rule: each "
+            "is a core of "
             "its own, in the package of its NUMA node or else the first"
         )
     split = {
@@ -270,7 +271,8 @@ def _cores(inventory: MachineInventory, warnings: list[str]) -> list[CpuSet]:
     }
     if split:
         warnings.append(
-            f"{named_cpus(split)} disagree about who shares a core; rule: CPUs share one when they "
+            f"{cpus_with_noun(split)} disagree about who shares a core; rule: CPUs share "
+            "one when they "
             "name the same set"
         )
     return list(cores.values())
@@ -308,7 +310,8 @@ def _packages(
     lost = [cpu.id for cpu in inventory.cpus if cpu.online and not cpu.package]
     if lost and keys:
         warnings.append(
-            f"nothing says of which package {cpus_are(lost)}; rule: of that of the NUMA node, "
+            f"nothing says of which package {cpus_with_verb(lost)}; rule: of that of the "
+            "NUMA node, "
             "or else the first"
         )
     return {

@@ -22,8 +22,8 @@ from placer_models.annotations.names import (
 from placer_models.annotations.node_topology import (
     CpuManagerPolicy,
     ReportedCpu,
-    cpus_of,
     shared_pools_of,
+    topology_to_reported_cpus,
     write_cpu_manager_policy,
     write_cpu_shared_pools,
     write_cpu_topology,
@@ -32,14 +32,14 @@ from placer_models.annotations.node_topology import (
 from placer_models.device import GPU, Device
 from placer_models.files.errors import InputError, shown
 from placer_models.files.part import Json
-from placer_models.files.tree import field_name
+from placer_models.files.tree import field_path_text
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.resources import NOTHING
 from placer_models.kubernetes.stream import read_objects
 from placer_models.kubernetes.topology import (
     KIND,
+    NodeResourceTopologyPart,
     NumaZone,
-    TopologyPart,
     topology_part,
     zone_devices,
 )
@@ -82,11 +82,11 @@ def read_node_resource_topology(path: Path) -> MachineInventory:
     try:
         return _inventory(topology_part(found.value), str(path))
     except ObjectError as error:
-        line, field = found.line_at(error.path), field_name(error.path)
+        line, field = found.line_at(error.path), field_path_text(error.path)
         raise InputError(str(path), line, field, f"{error.title}: {error.message}") from None
 
 
-def _inventory(part: TopologyPart, source: str) -> MachineInventory:
+def _inventory(part: NodeResourceTopologyPart, source: str) -> MachineInventory:
     if not part.cpus:
         at = ("metadata", "annotations", CPU_TOPOLOGY)
         raise ObjectError(part.identity.title, at, "names no CPU; it says where CPUs are")
@@ -122,7 +122,7 @@ def _cpus(reported: tuple[ReportedCpu, ...]) -> tuple[FoundCpu, ...]:
     )
 
 
-def _numa_nodes(part: TopologyPart) -> tuple[FoundNumaNode, ...]:
+def _numa_nodes(part: NodeResourceTopologyPart) -> tuple[FoundNumaNode, ...]:
     """Return the NUMA nodes that CPUs or zones name; memory includes its hugepages."""
     ids = sorted({cpu.numa_node for cpu in part.cpus} | part.zones.keys())
     nodes = []
@@ -146,7 +146,7 @@ def _numa_nodes(part: TopologyPart) -> tuple[FoundNumaNode, ...]:
     return tuple(nodes)
 
 
-def _devices(part: TopologyPart) -> tuple[Device, ...]:
+def _devices(part: NodeResourceTopologyPart) -> tuple[Device, ...]:
     """Return the devices of the zones, numbered type by type."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for numa_node, zone in part.zones.items():
@@ -174,7 +174,7 @@ def write_node_resource_topology(found: DiscoveredMachine) -> Json:
     policy = replace(known, reserved=found.reserved - owned)
     node = found.node()
     annotations = {
-        CPU_TOPOLOGY: write_cpu_topology(cpus_of(topology)),
+        CPU_TOPOLOGY: write_cpu_topology(topology_to_reported_cpus(topology)),
         CPU_SHARED_POOLS: write_cpu_shared_pools(
             shared_pools_of(topology, topology.online - found.reserved)
         ),

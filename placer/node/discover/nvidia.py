@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from placer.node.discover.inventory import FoundDevices
 from placer.node.discover.machine_files import MachineFiles
-from placer.node.discover.pci import PCI, PciPlace, gpu_links, identity_of
+from placer.node.discover.pci import PCI, PciPlace, gpu_links, pci_vendor_and_class
 from placer_models.device import GPU, Device
 
 PROC = "proc/driver/nvidia/gpus"
@@ -46,7 +46,7 @@ PlaceOf = Callable[[str], PciPlace]
 """Says where the device with a bus id sits."""
 
 
-def to_devices(
+def gpus_to_devices(
     gpus: Sequence[NvidiaGpu], place_of: PlaceOf, *, links_known: bool = True
 ) -> FoundDevices:
     """Return the GPUs as devices, and the links between them.
@@ -108,11 +108,11 @@ def mig_table_name(gpu: NvidiaGpu) -> str:
     return ""
 
 
-def read_kernel(files: MachineFiles) -> tuple[NvidiaGpu, ...]:
+def read_nvidia_gpus(files: MachineFiles) -> tuple[NvidiaGpu, ...]:
     """Return NVIDIA's GPUs as the kernel's files describe them: their places and identities."""
     found: dict[str, NvidiaGpu] = {}
     for name in files.names(PCI):
-        vendor, kind = identity_of(files, name)
+        vendor, kind = pci_vendor_and_class(files, name)
         if vendor == _VENDOR and kind in _DISPLAY:
             found[name.lower()] = NvidiaGpu(None, name.lower())
     for name in files.names(PROC):

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from placer.node.discover.inventory import FoundDevices
-from placer.node.discover.nvidia import NvidiaGpu, PlaceOf, to_devices, with_minors
+from placer.node.discover.nvidia import NvidiaGpu, PlaceOf, gpus_to_devices, with_minors
 from placer.node.discover.pci import bus_id_of
 from placer_models.cluster import Machine
 from placer_models.device import GPU, LinkMatrix
-from placer_models.files.documents import name_of, read_text
+from placer_models.files.documents import read_text, shown_file_name
 from placer_models.files.errors import InputError, counted
-from placer_models.machines.nvidia_topo import TopoError, read_topo
+from placer_models.machines.nvidia_topo import GpuTopologyError, read_topo
 
 LONGEST_S = 30.0
 """Seconds after which a driver that has not answered is stuck."""
@@ -60,7 +60,7 @@ def read_smi_file(path: Path) -> SmiText:
         InputError: It cannot be read, or nothing in it comes from nvidia-smi.
 
     """
-    return read_smi(read_text(path), name_of(path))
+    return read_smi(read_text(path), shown_file_name(path))
 
 
 def read_smi(text: str, source: str) -> SmiText:
@@ -76,7 +76,7 @@ def read_smi(text: str, source: str) -> SmiText:
     if _MATRIX.search(text) or not gpus:
         try:
             matrix = read_topo(text, name="nvidia")
-        except TopoError as error:
+        except GpuTopologyError as error:
             message = str(error)
             if error.line is None:
                 message = "expected what nvidia-smi -q, nvidia-smi -L or nvidia-smi topo -m prints"
@@ -119,7 +119,7 @@ def smi_devices(texts: Sequence[SmiText], place_of: PlaceOf) -> FoundDevices:
     best = max(told, key=lambda text: (text.gpus[0].bus_id != "", len(text.gpus)), default=None)
     drawn = next((text for text in texts if text.matrix is not None), None)
     if drawn is None or drawn.matrix is None:
-        return to_devices(best.gpus if best else (), place_of, links_known=False)
+        return gpus_to_devices(best.gpus if best else (), place_of, links_known=False)
     shown = [device for device in drawn.matrix.devices if device.type == GPU]
     if best is None:
         devices = tuple(replace(device, package=None) for device in drawn.matrix.devices)
@@ -144,7 +144,7 @@ def smi_devices(texts: Sequence[SmiText], place_of: PlaceOf) -> FoundDevices:
         for gpu, device in zip(in_order, shown, strict=True)
     ]
     gpus = with_minors(gpus)
-    found = to_devices(gpus, place_of, links_known=False)
+    found = gpus_to_devices(gpus, place_of, links_known=False)
     others = tuple(
         replace(device, package=None) for device in drawn.matrix.devices if device.type != GPU
     )

@@ -63,7 +63,7 @@ def bus_id_of(text: str) -> str:
     return f"{int(domain, 16):04x}:{bus}:{device}.{function}".lower()
 
 
-def place_of(files: MachineFiles, bus_id: str) -> PciPlace:
+def pci_place_of(files: MachineFiles, bus_id: str) -> PciPlace:
     """Return where the device with this address sits."""
     at = f"{PCI}/{bus_id}"
     real = files.real(at)
@@ -80,7 +80,7 @@ def place_of(files: MachineFiles, bus_id: str) -> PciPlace:
     )
 
 
-def identity_of(files: MachineFiles, bus_id: str) -> tuple[int, int]:
+def pci_vendor_and_class(files: MachineFiles, bus_id: str) -> tuple[int, int]:
     """Return a device's vendor and class; 0 where nothing says them."""
     at = f"{PCI}/{bus_id}"
     vendor, kind = files.number(f"{at}/vendor"), files.number(f"{at}/class")
@@ -90,7 +90,7 @@ def identity_of(files: MachineFiles, bus_id: str) -> tuple[int, int]:
     return vendor, kind >> 8
 
 
-def nearest_numa_node(cpus: CpuSet, numa_nodes: Mapping[int, CpuSet]) -> int | None:
+def smallest_numa_node_with_cpus(cpus: CpuSet, numa_nodes: Mapping[int, CpuSet]) -> int | None:
     """Return the smallest NUMA node that holds all these CPUs, or None if there is none."""
     around = [(len(own), node) for node, own in numa_nodes.items() if cpus and cpus <= own]
     return min(around)[1] if around else None
@@ -106,7 +106,7 @@ def _numa_node(files: MachineFiles, at: str) -> int | None:
         node: files.cpus(f"{folder}/cpulist", f"{folder}/cpumap") or frozenset[int]()
         for node, folder in files.numbered(NODE, "node").items()
     }
-    return nearest_numa_node(near & frozenset().union(*listed.values()), listed)
+    return smallest_numa_node_with_cpus(near & frozenset().union(*listed.values()), listed)
 
 
 def _slot_gb_per_s(files: MachineFiles, at: str) -> float | None:
@@ -120,7 +120,7 @@ def _slot_gb_per_s(files: MachineFiles, at: str) -> float | None:
     return round(giga_transfers * int(width) * payload / 8, 2)
 
 
-def path_kind(a: PciPlace, b: PciPlace) -> str:
+def pci_path_kind(a: PciPlace, b: PciPlace) -> str:
     """Return what nvidia-smi calls the path between two devices: PIX, PXB, PHB, NODE or SYS."""
     if a.switch is not None and a.switch == b.switch:
         return "PIX"
@@ -161,7 +161,7 @@ def gpu_links(
     rates = [[0] * len(minors) for _ in minors]
     bonded = [0] * len(minors)
     for i, j in _pairs(len(minors)):
-        kind, gb_per_s = direct.get((i, j), (path_kind(places[i], places[j]), pcie))
+        kind, gb_per_s = direct.get((i, j), (pci_path_kind(places[i], places[j]), pcie))
         names[i][j] = names[j][i] = kind
         rates[i][j] = rates[j][i] = centi_gb_per_s(gb_per_s)
         links = int(kind[2:]) if re.fullmatch(r"NV[0-9]{1,2}", kind) else 0

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from placer.node.discover.inventory import FoundDevices
 from placer.node.discover.machine_files import MachineFiles
-from placer.node.discover.pci import PCI, bus_id_of, place_of
+from placer.node.discover.pci import PCI, bus_id_of, pci_place_of
 from placer_models.device import Device, VirtualFunction
 from placer_models.machines.sketch import RDMA
 
@@ -32,7 +32,7 @@ def read_rdma(files: MachineFiles) -> FoundDevices:
             continue
         if files.has(f"{at}/device/physfn"):
             continue
-        place = place_of(files, bus_id)
+        place = pci_place_of(files, bus_id)
         states = [files.read(f"{port}/state") for port in _ports(files, at)]
         healthy = not states or any(state != _DOWN for state in states)
         if not healthy:

@@ -16,7 +16,7 @@ from placer_models.instance.writer import instance_to_dict
 from placer_models.quantity import format_bytes
 
 
-class DocumentKind(StrEnum):
+class DiscoverOutputKind(StrEnum):
     """The kind of document that is written about a discovered machine."""
 
     MACHINE = "machine"
@@ -35,19 +35,19 @@ class DocumentKind(StrEnum):
     """What the kernel and the drivers say, before it is made to fit our words."""
 
 
-def to_document(found: DiscoveredMachine, kind: DocumentKind) -> Json:
+def to_document(found: DiscoveredMachine, kind: DiscoverOutputKind) -> Json:
     """Return a document that says what was found."""
     match kind:
-        case DocumentKind.INSTANCE:
+        case DiscoverOutputKind.INSTANCE:
             return instance_to_dict(found.instance(), lambda machine: False)
-        case DocumentKind.MACHINE:
+        case DiscoverOutputKind.MACHINE:
             written = machine_to_dict(found.machine, found.machine.name)
             return {"apiVersion": API_VERSION, "kind": "Machine", **written}
-        case DocumentKind.NODE_RESOURCE_TOPOLOGY:
+        case DiscoverOutputKind.NODE_RESOURCE_TOPOLOGY:
             return write_node_resource_topology(found)
-        case DocumentKind.DEVICE:
+        case DiscoverOutputKind.DEVICE:
             return write_device_object(found)
-        case DocumentKind.INVENTORY:
+        case DiscoverOutputKind.INVENTORY:
             return {**_inventory(found.inventory), "warnings": list(found.warnings)}
 
 

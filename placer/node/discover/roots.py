@@ -18,7 +18,7 @@ from placer_models.files.errors import InputError
 _DEEPEST = 4
 
 
-def open_files(path: Path) -> MachineFiles:
+def open_machine_files(path: Path) -> MachineFiles:
     """Return the files of the machine at a path: a folder, or an archive of one.
 
     A path that continues past an archive names a machine inside it.

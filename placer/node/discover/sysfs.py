@@ -6,7 +6,7 @@ import re
 from placer.node.discover.inventory import FoundCpu, FoundNumaNode, MachineInventory
 from placer.node.discover.machine_files import CPU, NODE, NOT_A_DUMP, MachineFiles
 from placer_models.cpuset import MAX_CPU_ID, CpuSet
-from placer_models.files.errors import named_cpus
+from placer_models.files.errors import cpus_with_noun
 from placer_models.topology import Hugepages
 
 _MEM_TOTAL = re.compile(r"MemTotal:\s*(\d{1,15}) kB")
@@ -60,7 +60,9 @@ def _cpus(files: MachineFiles, warnings: list[str]) -> tuple[FoundCpu, ...]:
     folders = {i: at for i, at in files.numbered(CPU, "cpu").items() if i <= MAX_CPU_ID}
     listed = files.cpus(f"{CPU}/online")
     if listed is not None and (lost := listed - folders.keys()):
-        warnings.append(f"{named_cpus(lost)}: online, but nothing else is said of them; left out")
+        warnings.append(
+            f"{cpus_with_noun(lost)}: online, but nothing else is said of them; left out"
+        )
     efficient = _efficient(files)
     found = []
     for cpu, at in folders.items():

@@ -15,7 +15,7 @@ from placer.node.cgroups import (
     MEMSW,
     MIGRATE,
     PIDS,
-    as_text,
+    cpuset_file_text,
 )
 from placer.node.targets import ContainerTarget
 from placer_models.limits import ContainerLimits
@@ -60,8 +60,8 @@ def cgroup_settings(
             CgroupSetting(CPUSET, MIGRATE, "1", "its memory moves with it, as on version 2")
         )
     found += [
-        CgroupSetting(CPUSET, MEMS, as_text(target.mems), "memory beside its CPUs"),
-        CgroupSetting(CPUSET, CPUS, as_text(target.cpus), _why_cpus(target)),
+        CgroupSetting(CPUSET, MEMS, cpuset_file_text(target.mems), "memory beside its CPUs"),
+        CgroupSetting(CPUSET, CPUS, cpuset_file_text(target.cpus), _why_cpus(target)),
     ]
     if target.pinned:
         found.append(_quota(None, version, "its CPUs are its own: a quota would throttle it"))
@@ -105,12 +105,12 @@ def page_size_name(page_bytes: int) -> str:
     return f"{page_bytes >> 10}KB"
 
 
-def shares_of(cpu_milli: int) -> int:
+def cpu_shares_of(cpu_milli: int) -> int:
     """Return the ``cpu.shares`` of a CPU request, as the kubelet works them out."""
     return min(max(2, cpu_milli * 1024 // 1000), 262_144)
 
 
-def weight_of(shares: int) -> int:
+def cpu_weight_of_shares(shares: int) -> int:
     """Return the ``cpu.weight`` for ``cpu.shares``, as runc and crun convert since 2025.
 
     2 becomes 1, 1024 becomes 100 and 262144 becomes 10000.
@@ -134,7 +134,7 @@ def says_the_same(file: str, present: str, wanted: str) -> bool:
     return now == want
 
 
-def is_more(limit: str, other: str) -> bool:
+def is_higher_limit(limit: str, other: str) -> bool:
     """Return whether a limit of version 1 allows more bytes than another (empty for no limit)."""
     this, that = _bytes(limit.split()), _bytes(other.split() or [NO_LIMIT[1]])
     return that is not None and (this is None or this > that)
@@ -175,10 +175,10 @@ def _quota(limit_milli: int | None, version: Literal[1, 2], why: str) -> CgroupS
 
 
 def _weight(cpu_milli: int, version: Literal[1, 2]) -> CgroupSetting:
-    shares = shares_of(cpu_milli)
+    shares = cpu_shares_of(cpu_milli)
     if version == 1:
         return CgroupSetting(CPU, "cpu.shares", str(shares), "its CPU request")
-    return CgroupSetting(CPU, "cpu.weight", str(weight_of(shares)), "its CPU request")
+    return CgroupSetting(CPU, "cpu.weight", str(cpu_weight_of_shares(shares)), "its CPU request")
 
 
 def _why_cpus(target: ContainerTarget) -> str:

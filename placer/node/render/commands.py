@@ -1,12 +1,12 @@
 """Command lines that start a process where a container of a document would run."""
 
-from placer.node.render.cgroup import PERIOD_US, quota_us, shares_of
-from placer.node.render.environment import grants_of
+from placer.node.render.cgroup import PERIOD_US, cpu_shares_of, quota_us
+from placer.node.render.environment import grants_of_container
 from placer.node.targets import ContainerTarget
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU
-from placer_models.visible_devices import GpuVendor, has_readable_id, vendor_of
+from placer_models.visible_devices import GpuVendor, gpu_has_runtime_readable_id, vendor_of
 
 _CDI_KIND = {GpuVendor.NVIDIA: "nvidia.com/gpu", GpuVendor.AMD: "amd.com/gpu"}
 
@@ -28,7 +28,7 @@ def runtime_flags(target: ContainerTarget, node: Node) -> tuple[str, ...]:
     found = [
         f"--cpuset-cpus={format_cpu_list(target.cpus)}",
         f"--cpuset-mems={format_cpu_list(target.mems)}",
-        f"--cpu-shares={shares_of(target.cpu_milli)}",
+        f"--cpu-shares={cpu_shares_of(target.cpu_milli)}",
     ]
     if limits.cpu_milli is not None and not target.pinned:
         found += [f"--cpu-period={PERIOD_US}", f"--cpu-quota={quota_us(limits.cpu_milli)}"]
@@ -38,9 +38,9 @@ def runtime_flags(target: ContainerTarget, node: Node) -> tuple[str, ...]:
             found.append(f"--memory-swap={limits.memory_bytes + limits.swap_bytes}b")
     if limits.pids is not None:
         found.append(f"--pids-limit={limits.pids}")
-    held = {grant.minor for grant in grants_of(target) if grant.type == GPU}
+    held = {grant.minor for grant in grants_of_container(target) if grant.type == GPU}
     for gpu in node.machine.devices:
         if gpu.type == GPU and gpu.minor in held:
-            name = gpu.id if has_readable_id(gpu) else str(gpu.minor)
+            name = gpu.id if gpu_has_runtime_readable_id(gpu) else str(gpu.minor)
             found.append(f"--device={_CDI_KIND[vendor_of(gpu)]}={name}")
     return tuple(found)

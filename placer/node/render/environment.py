@@ -8,19 +8,19 @@ process in the container reads counts the container's GPUs from 0. No variable m
 import re
 from collections.abc import Sequence
 
-from placer.judge.container_parts import devices_of
+from placer.judge.container_parts import devices_of_container
 from placer.judge.scene import placed_pod_of
 from placer.node.targets import ContainerTarget
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU, Device, is_mig_instance
-from placer_models.environment import Env, name_fault, value_fault
+from placer_models.environment import Env, value_fault, variable_name_fault
 from placer_models.placement import DeviceGrant
 from placer_models.visible_devices import (
     UNNAMED_GPUS,
     GpuVendor,
     gpu_environment,
-    has_readable_id,
+    gpu_has_runtime_readable_id,
     vendor_of,
 )
 
@@ -48,7 +48,7 @@ def environment_of(target: ContainerTarget, node: Node) -> Env:
         ValueError: A name or a value is one that some reader would take for something else.
 
     """
-    grants = grants_of(target)
+    grants = grants_of_container(target)
     gpus = [device for device in node.machine.devices if device.type == GPU]
     held = {grant.minor for grant in grants if grant.type == GPU}
     has_instances = any(is_mig_instance(grant.type) for grant in grants)
@@ -62,7 +62,7 @@ def environment_of(target: ContainerTarget, node: Node) -> Env:
     found |= dict(seat.env)
     found |= next((dict(c.env) for c in seat.containers if c.name == target.container), {})
     for name, value in found.items():
-        if told := name_fault(name) or value_fault(value):
+        if told := variable_name_fault(name) or value_fault(value):
             raise ValueError(f"container {target.title}: env: {name!r}: {told}")
     return tuple(sorted(found.items()))
 
@@ -81,13 +81,13 @@ def systemd_environment_file(env: Env) -> str:
     return "".join(f"{name}={_quoted(value)}\n" for name, value in env)
 
 
-def grants_of(target: ContainerTarget) -> tuple[DeviceGrant, ...]:
+def grants_of_container(target: ContainerTarget) -> tuple[DeviceGrant, ...]:
     """Return the devices of one container."""
     one = target.one
     seat = one.placement
     tenant = placed_pod_of(one.pod, seat, new=True)
     part = next((part for part in seat.containers if part.name == target.container), None)
-    return devices_of(tenant, part) if part else ()
+    return devices_of_container(tenant, part) if part else ()
 
 
 def _quoted(value: str) -> str:
@@ -107,7 +107,7 @@ def _for_processes(
             continue
         own = [gpu for gpu in of_vendor if gpu.minor in held]
         # AMD's programs want ids in another form than its container runtime.
-        by_id = vendor is GpuVendor.NVIDIA and all(has_readable_id(gpu) for gpu in own)
+        by_id = vendor is GpuVendor.NVIDIA and all(gpu_has_runtime_readable_id(gpu) for gpu in own)
         found[variable] = ",".join(gpu.id if by_id else str(i) for i, gpu in enumerate(own))
     return found
 

@@ -3,7 +3,7 @@
 import json
 import shlex
 
-from placer.node.container_lookup import our_cgroup
+from placer.node.container_lookup import container_cgroup_path
 from placer.node.container_roots import OUR_ROOT
 from placer.node.render.cdi import cdi_spec
 from placer.node.render.commands import numactl_line, runtime_flags, taskset_line
@@ -12,9 +12,9 @@ from placer.node.render.environment import (
     environment_of,
     systemd_environment_file,
 )
-from placer.node.render.oci import edited_config
-from placer.node.render.systemd import properties_of
-from placer.node.targets import targets_of
+from placer.node.render.oci import container_config_with_placement
+from placer.node.render.systemd import systemd_properties_of
+from placer.node.targets import container_targets
 from placer_models.node_placement import NodePlacement
 
 
@@ -30,27 +30,29 @@ def rendered_files(document: NodePlacement, root: str = OUR_ROOT) -> dict[str, s
 
     """
     node = document.node
-    targets = targets_of(document)
+    targets = container_targets(document)
     found = {"cdi/placer.json": _json(cdi_spec(targets, node))} if targets else {}
     for target in targets:
         pod = target.one.pod
         folder = f"{pod.name}@{pod.namespace}/{target.container}"
         env = environment_of(target, node)
-        properties = "".join(f"{one.name}={one.text}\n" for one in properties_of(target))
-        cgroup = our_cgroup(root, pod, target.container) if target.one.ours else None
+        properties = "".join(f"{one.name}={one.text}\n" for one in systemd_properties_of(target))
+        cgroup = container_cgroup_path(root, pod, target.container) if target.one.ours else None
         flags = shlex.join(runtime_flags(target, node))
         found |= {
             f"{folder}/environment": environment_file(env),
             f"{folder}/environment.systemd": systemd_environment_file(env),
             f"{folder}/systemd.conf": f"[Service]\n{properties}",
-            f"{folder}/config.json": _json(edited_config({}, target, env, cgroup)),
+            f"{folder}/config.json": _json(
+                container_config_with_placement({}, target, env, cgroup)
+            ),
             f"{folder}/commands": f"{numactl_line(target)}\n{taskset_line(target)}\n"
             f"podman run {flags} --env-file=environment\n",
         }
     return found
 
 
-def edited_bundle(document: NodePlacement, name: str, config: str, root: str = OUR_ROOT) -> str:
+def edited_oci_config(document: NodePlacement, name: str, config: str, root: str = OUR_ROOT) -> str:
     """Return the text of a bundle's config.json with what the document says of a container.
 
     Args:
@@ -63,7 +65,7 @@ def edited_bundle(document: NodePlacement, name: str, config: str, root: str = O
         ValueError: The document has no such container, or the text is no config.json.
 
     """
-    node, targets = document.node, targets_of(document)
+    node, targets = document.node, container_targets(document)
     known = {target.title: target for target in targets}
     if name not in known:
         raise ValueError(
@@ -76,8 +78,12 @@ def edited_bundle(document: NodePlacement, name: str, config: str, root: str = O
     if not isinstance(tree, dict) or "process" not in tree:
         raise ValueError("is no config.json of an OCI bundle; 'runc spec' or 'crun spec' makes one")
     target = known[name]
-    cgroup = our_cgroup(root, target.one.pod, target.container) if target.one.ours else None
-    return _json(edited_config(tree, target, environment_of(target, node), cgroup))
+    cgroup = (
+        container_cgroup_path(root, target.one.pod, target.container) if target.one.ours else None
+    )
+    return _json(
+        container_config_with_placement(tree, target, environment_of(target, node), cgroup)
+    )
 
 
 def _json(tree: object) -> str:

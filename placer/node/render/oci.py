@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from placer.node.render.cgroup import PERIOD_US, page_size_name, quota_us, shares_of
+from placer.node.render.cgroup import PERIOD_US, cpu_shares_of, page_size_name, quota_us
 from placer.node.targets import ContainerTarget
 from placer_models.cpuset import format_cpu_list
 from placer_models.environment import Env
@@ -14,7 +14,7 @@ Config = dict[str, Any]
 BIND = "MPOL_BIND"
 
 
-def edited_config(
+def container_config_with_placement(
     config: Mapping[str, Any],
     target: ContainerTarget,
     env: Env,
@@ -44,7 +44,7 @@ def edited_config(
     cpu = resources.setdefault("cpu", {})
     cpu["cpus"] = format_cpu_list(target.cpus)
     cpu["mems"] = format_cpu_list(target.mems)
-    cpu["shares"] = shares_of(target.cpu_milli)
+    cpu["shares"] = cpu_shares_of(target.cpu_milli)
     limits = target.limits
     cpu.pop("quota", None)  # no quota at all, rather than -1: crun 1.8 cannot write that on v1
     if not target.pinned and limits.cpu_milli is not None:

@@ -4,7 +4,13 @@ A value that is written to a unit's cgroup directly is lost at the next reload, 
 its sets from systemd. systemd wants whole sets: resetting one to nothing leaves the old file.
 """
 
-from placer.node.render.cgroup import NO_LIMIT, PERIOD_US, quota_us, shares_of, weight_of
+from placer.node.render.cgroup import (
+    NO_LIMIT,
+    PERIOD_US,
+    cpu_shares_of,
+    cpu_weight_of_shares,
+    quota_us,
+)
 from placer.node.systemd_units import CPUSET_SINCE, UnitProperty
 from placer.node.targets import ContainerTarget
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
@@ -19,7 +25,7 @@ INFINITY = 2**64 - 1
 """The value that means no limit on D-Bus."""
 
 
-def properties_of(
+def systemd_properties_of(
     target: ContainerTarget, systemd: int = CPUSET_SINCE, *, partition: str | None = None
 ) -> tuple[UnitProperty, ...]:
     """Return the properties of a container's unit.
@@ -50,7 +56,7 @@ def properties_of(
         found.append(_quota(None))
     elif limits.cpu_milli is not None:
         found.append(_quota(10 * quota_us(limits.cpu_milli)))
-    weight = weight_of(shares_of(target.cpu_milli))
+    weight = cpu_weight_of_shares(cpu_shares_of(target.cpu_milli))
     found.append(_number("CPUWeight", str(weight), "CPUWeight", weight))
     if limits.memory_bytes is not None:
         size = limits.memory_bytes
@@ -63,7 +69,7 @@ def properties_of(
     return tuple(found)
 
 
-def property_for(file: str, text: str) -> UnitProperty:
+def systemd_property_for(file: str, text: str) -> UnitProperty:
     """Return the property by which systemd writes a text to a file of version 2.
 
     Args:

@@ -8,7 +8,9 @@ from placer.queue.simulation.scenario import GroupSpec
 from placer_models.files.faults import DocumentLocation
 
 
-def read_groups(parts: Sequence[FlowGroupPart], place: DocumentLocation) -> dict[str, GroupSpec]:
+def read_flow_groups(
+    parts: Sequence[FlowGroupPart], place: DocumentLocation
+) -> dict[str, GroupSpec]:
     """Return the groups by name, each after its parent."""
     found: dict[str, GroupSpec] = {}
     places: dict[str, DocumentLocation] = {}
@@ -32,7 +34,7 @@ def take_name(name: str, place: DocumentLocation, taken: dict[str, DocumentLocat
     return True
 
 
-def group_of(
+def group_of_job(
     name: str | None, groups: Mapping[str, GroupSpec], place: DocumentLocation
 ) -> str | None:
     """Return the group that a job names at the place, or None for the default group."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer.queue.advice import QueueAdvice, advise
+from placer.queue.advice import ThreadCountAdvice, advise_job_thread_count
 from placer.queue.file.flows import take_name
 from placer.queue.file.schema import QueueHistoryFile
 from placer_models.files.faults import DocumentLocation
@@ -20,7 +20,7 @@ class JobHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadHistory:
+class ThreadLengthHistory:
     """The lengths of the threads of jobs, and the target that they should meet."""
 
     title: str
@@ -28,10 +28,10 @@ class ThreadHistory:
     target_us: int
     majority_permille: int
 
-    def advice(self) -> tuple[QueueAdvice, ...]:
+    def advice(self) -> tuple[ThreadCountAdvice, ...]:
         """Return the advice for each job."""
         return tuple(
-            advise(
+            advise_job_thread_count(
                 job.name,
                 job.lengths_us,
                 splittable=job.splittable,
@@ -42,7 +42,7 @@ class ThreadHistory:
         )
 
 
-def read_history(path: Path) -> ThreadHistory:
+def read_thread_history(path: Path) -> ThreadLengthHistory:
     """Return the history of a file.
 
     Raises:
@@ -59,7 +59,7 @@ def read_history(path: Path) -> ThreadHistory:
     if not file.jobs:
         place.at("jobs").fault("names no job; add one")
     place.faults.raise_first()
-    return ThreadHistory(
+    return ThreadLengthHistory(
         title=file.metadata.name or path.stem,
         jobs=tuple(JobHistory(job.name, job.durations, job.splittable) for job in file.jobs),
         target_us=file.target,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import exp, log
 
 from placer.queue.file.amount_text import MAX_DURATION_US
-from placer.queue.file.schema import DrawnPart, JobPart
+from placer.queue.file.schema import JobPart, LengthDistributionPart
 from placer.queue.simulation.scenario import dealt_evenly, split_evenly
 from placer_models.files.faults import DocumentLocation
 
@@ -48,7 +48,9 @@ def read_thread_lengths(job: JobPart, place: DocumentLocation, seed: str) -> tup
     return dealt_evenly(units, threads)
 
 
-def _alike(job: JobPart, length: int | DrawnPart, place: DocumentLocation, seed: str) -> list[int]:
+def _alike(
+    job: JobPart, length: int | LengthDistributionPart, place: DocumentLocation, seed: str
+) -> list[int]:
     """Return the lengths of the units, all equal or drawn, with the slow ones put in."""
     draw = _drawn(length, place.at("length"), seed)
     units = [draw() for _ in range(job.units)]
@@ -61,11 +63,11 @@ def _alike(job: JobPart, length: int | DrawnPart, place: DocumentLocation, seed:
     return units
 
 
-def _drawn(length: int | DrawnPart, place: DocumentLocation, seed: str) -> DrawLength:
+def _drawn(length: int | LengthDistributionPart, place: DocumentLocation, seed: str) -> DrawLength:
     if isinstance(length, int):
         return lambda: length
     if len(length.model_fields_set) != 1:
-        place.fault(f"expected a time, or one of {', '.join(DrawnPart.model_fields)}")
+        place.fault(f"expected a time, or one of {', '.join(LengthDistributionPart.model_fields)}")
         return lambda: 1
     rng = random.Random(seed)
     if length.exponential is not None:

@@ -12,7 +12,7 @@ from placer.queue.file.amount_text import (
     parse_weight_milli,
 )
 from placer.queue.model import ONE_MILLI, US_PER_S, ChargeTime
-from placer_models.files.part import Field, MetadataPart, Part, text_read_by
+from placer_models.files.part import Field, MetadataPart, Part, parsing_validator
 
 MAX_CAPACITY = 10_000
 """Most threads of capacity."""
@@ -27,36 +27,36 @@ def _check_flow(text: str) -> str:
     return text
 
 
-FlowName = Annotated[str, text_read_by(_check_flow)]
+FlowName = Annotated[str, parsing_validator(_check_flow)]
 """The name of a job or a group."""
 
-Duration = Annotated[int, text_read_by(parse_duration_us)]
+Duration = Annotated[int, parsing_validator(parse_duration_us)]
 """A time in microseconds."""
 
-Length = Annotated[int, text_read_by(parse_length_us)]
+Length = Annotated[int, parsing_validator(parse_length_us)]
 """A time in microseconds, above 0."""
 
-Weight = Annotated[int, text_read_by(parse_weight_milli)]
-Factor = Annotated[int, text_read_by(parse_factor_milli)]
-Permille = Annotated[int, text_read_by(parse_permille)]
-Sigma = Annotated[float, text_read_by(parse_sigma)]
+Weight = Annotated[int, parsing_validator(parse_weight_milli)]
+Factor = Annotated[int, parsing_validator(parse_factor_milli)]
+Permille = Annotated[int, parsing_validator(parse_permille)]
+Sigma = Annotated[float, parsing_validator(parse_sigma)]
 
 Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
 CapacityThreads = Annotated[int, Field(ge=1, le=MAX_CAPACITY)]
 
 
-class ChangePart(Part):
+class CapacityChangePart(Part):
     """A change of capacity: how many threads there are from a time on."""
 
     at: Length
     threads: Annotated[int, Field(ge=0, le=MAX_CAPACITY)]
 
 
-class CapacityPart(Part):
+class QueueCapacityPart(Part):
     """Threads of capacity that come and go, or that are slow."""
 
     threads: CapacityThreads
-    changes: tuple[ChangePart, ...] = ()
+    changes: tuple[CapacityChangePart, ...] = ()
     slow: dict[str, Factor] = Field(default_factory=dict)
 
 
@@ -75,7 +75,7 @@ class LognormalPart(Part):
     sigma: Sigma = 0.5
 
 
-class DrawnPart(Part):
+class LengthDistributionPart(Part):
     """The distribution that lengths are drawn from: exactly one of these."""
 
     uniform: tuple[Length, ...] | None = None
@@ -90,7 +90,7 @@ class JobPart(Part):
     group: str | None = None
     weight: Weight = ONE_MILLI
     arrives: Duration = 0
-    length: Length | DrawnPart | None = None
+    length: Length | LengthDistributionPart | None = None
     lengths: tuple[Length, ...] = ()
     work: Length | None = None
     units: Threads = 1
@@ -113,7 +113,7 @@ class QueueSimulationFile(Part):
     guess: Length = 60 * US_PER_S
     bypass_limit: Annotated[int, Field(ge=0, le=1_000_000)] = 8
     hold: Duration = 600 * US_PER_S
-    capacity: CapacityThreads | CapacityPart | None = None
+    capacity: CapacityThreads | QueueCapacityPart | None = None
     groups: tuple[FlowGroupPart, ...] = ()
     jobs: tuple[JobPart, ...] = ()
 

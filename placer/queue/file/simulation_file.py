@@ -2,10 +2,15 @@
 
 from pathlib import Path
 
-from placer.queue.file.flows import group_of, read_groups, take_name
+from placer.queue.file.flows import group_of_job, read_flow_groups, take_name
 from placer.queue.file.lengths import read_thread_lengths
-from placer.queue.file.schema import MAX_THREADS, CapacityPart, JobPart, QueueSimulationFile
-from placer.queue.simulation.scenario import GroupSpec, QueueScenario, SimulatedJob, ThreadCapacity
+from placer.queue.file.schema import MAX_THREADS, JobPart, QueueCapacityPart, QueueSimulationFile
+from placer.queue.simulation.scenario import (
+    GroupSpec,
+    QueueScenario,
+    SimulatedJob,
+    ThreadCapacityOverTime,
+)
 from placer_models.files.errors import shown
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.validate import read_only_document
@@ -20,7 +25,7 @@ def read_simulation(path: Path, *, seed: int | None = None) -> QueueScenario:
     """
     file, place = read_only_document(path, QueueSimulationFile)
     capacity = _capacity(file.capacity, place.at("capacity"))
-    groups = read_groups(file.groups, place.at("groups"))
+    groups = read_flow_groups(file.groups, place.at("groups"))
     scenario = QueueScenario(
         title=file.metadata.name or path.stem,
         capacity=capacity,
@@ -35,19 +40,21 @@ def read_simulation(path: Path, *, seed: int | None = None) -> QueueScenario:
     return scenario
 
 
-def _capacity(part: int | CapacityPart | None, place: DocumentLocation) -> ThreadCapacity:
+def _capacity(
+    part: int | QueueCapacityPart | None, place: DocumentLocation
+) -> ThreadCapacityOverTime:
     if part is None:
         place.fault("is missing; say how many threads of capacity there are")
-        return ThreadCapacity(1)
+        return ThreadCapacityOverTime(1)
     if isinstance(part, int):
-        return ThreadCapacity(part)
+        return ThreadCapacityOverTime(part)
     changes: list[tuple[int, int]] = []
     for i, change in enumerate(part.changes):
         if changes and change.at <= changes[-1][0]:
             message = "is not after the change before it; put changes in order"
             place.at("changes", i, "at").fault(message)
         changes.append((change.at, change.threads))
-    most = ThreadCapacity(part.threads, tuple(changes)).most
+    most = ThreadCapacityOverTime(part.threads, tuple(changes)).most
     slow: list[tuple[int, int]] = []
     for key, milli in part.slow.items():
         if key.isascii() and key.isdigit() and len(key) < 10 and 1 <= int(key) <= most:
@@ -55,13 +62,13 @@ def _capacity(part: int | CapacityPart | None, place: DocumentLocation) -> Threa
         else:
             message = f"got '{key}'; expected the number of a thread, 1 to {most}"
             place.at("slow", key).fault(message)
-    return ThreadCapacity(part.threads, tuple(changes), tuple(slow))
+    return ThreadCapacityOverTime(part.threads, tuple(changes), tuple(slow))
 
 
 def _jobs(
     file: QueueSimulationFile,
     groups: dict[str, GroupSpec],
-    capacity: ThreadCapacity,
+    capacity: ThreadCapacityOverTime,
     place: DocumentLocation,
     seed: int,
 ) -> tuple[SimulatedJob, ...]:
@@ -89,7 +96,7 @@ def _jobs(
 def _job(
     part: JobPart,
     groups: dict[str, GroupSpec],
-    capacity: ThreadCapacity,
+    capacity: ThreadCapacityOverTime,
     place: DocumentLocation,
     seed: str,
 ) -> SimulatedJob:
@@ -98,7 +105,7 @@ def _job(
     return SimulatedJob(
         name=part.name,
         lengths_us=read_thread_lengths(part, place, seed),
-        group=group_of(part.group, groups, place.at("group")),
+        group=group_of_job(part.group, groups, place.at("group")),
         weight_milli=part.weight,
         arrives_us=part.arrives,
         width=part.width,
@@ -110,7 +117,7 @@ def _job(
 
 
 def _check_running_on(
-    job: SimulatedJob, capacity: ThreadCapacity, busy: set[int], place: DocumentLocation
+    job: SimulatedJob, capacity: ThreadCapacityOverTime, busy: set[int], place: DocumentLocation
 ) -> None:
     at = place.at("runningOn")
     for i, number in enumerate(job.running_on):

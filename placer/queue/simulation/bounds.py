@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from placer.queue.model import ONE_MILLI
-from placer.queue.simulation.scenario import QueueScenario, ThreadCapacity
+from placer.queue.simulation.scenario import QueueScenario, ThreadCapacityOverTime
 
 
 def makespan_lower_bound_us(scenario: QueueScenario) -> int:
@@ -23,7 +23,7 @@ def makespan_lower_bound_us(scenario: QueueScenario) -> int:
     leaving = sum(max(a - b, 0) for a, b in pairwise(counts))
     path = max(job.arrives_us + max(job.lengths_us) * fastest // ONE_MILLI for job in scenario.jobs)
     bounded = max(work - leaving * longest, 0) * fastest // ONE_MILLI
-    return max(path, time_for(capacity, bounded))
+    return max(path, earliest_completion_time(capacity, bounded))
 
 
 def makespan_upper_bound_us(scenario: QueueScenario) -> Fraction | None:
@@ -39,7 +39,7 @@ def makespan_upper_bound_us(scenario: QueueScenario) -> Fraction | None:
     return Fraction(sum(lengths), threads) + Fraction(threads - 1, threads) * max(lengths)
 
 
-def time_for(capacity: ThreadCapacity, work: int) -> int:
+def earliest_completion_time(capacity: ThreadCapacityOverTime, work: int) -> int:
     """Return the earliest time by which the capacity can have done this much work."""
     time_us, threads = 0, capacity.threads
     for change_us, after in capacity.changes:

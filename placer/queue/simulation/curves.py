@@ -9,7 +9,7 @@ Curve = tuple[tuple[int, int], ...]
 """(time, value) pairs: the value holds from that time on; times ascend."""
 
 
-def threads_in_use(result: SimulationResult) -> dict[str, Curve]:
+def job_threads_over_time(result: SimulationResult) -> dict[str, Curve]:
     """Return for each job how many threads of capacity it held, over time."""
     changes: dict[str, dict[int, int]] = {job.name: defaultdict(int) for job in result.jobs}
     for run in result.runs:

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from placer.queue.fair import FairQueue
 from placer.queue.fairness import FairnessMeter
-from placer.queue.model import DEFAULT_GROUP, ChosenFlow, QueueTicket, ReservedUnit, WorkUnit
+from placer.queue.model import DEFAULT_GROUP, ChosenFlow, DispatchTicket, ReservedUnit, WorkUnit
 from placer.queue.simulation.bounds import makespan_lower_bound_us, makespan_upper_bound_us
-from placer.queue.simulation.floor import ThreadFloor
-from placer.queue.simulation.forecast import FloorForecast, HeldThreads
-from placer.queue.simulation.result import JobResult, SimulationResult, ThreadRun
+from placer.queue.simulation.floor import CapacityLedger
+from placer.queue.simulation.forecast import CapacityForecast, OccupiedCapacity
+from placer.queue.simulation.result import JobResult, SimulatedThreadRun, SimulationResult
 from placer.queue.simulation.scenario import QueueScenario, SimulatedJob
 
 MOST_FLOWS_MEASURED = 256
@@ -50,11 +50,11 @@ class _Engine:
         self._specs = {job.name: job for job in scenario.jobs}
         self._queue = _queue_of(scenario)
         self._meter = _meter_of(scenario)
-        self._floor = ThreadFloor(scenario.capacity)
+        self._floor = CapacityLedger(scenario.capacity)
         self._gangs = any(job.width > 1 for job in scenario.jobs)
         self._events: list[_Event] = []
-        self._running: dict[int, tuple[QueueTicket, ThreadRun]] = {}
-        self._runs: list[ThreadRun] = []
+        self._running: dict[int, tuple[DispatchTicket, SimulatedThreadRun]] = {}
+        self._runs: list[SimulatedThreadRun] = []
         self._capacity_us = 0
         self._look_again_us = -1
 
@@ -99,7 +99,7 @@ class _Engine:
         while self._floor.free:
             steps = self._queue.explain(now_us)
             if self._gangs:
-                forecast = FloorForecast(self._floor, self._held_until(now_us), now_us)
+                forecast = CapacityForecast(self._floor, self._held_until(now_us), now_us)
                 chosen = self._queue.next_that_fits(now_us, forecast.fits, forecast)
             else:
                 chosen = self._queue.next(now_us)
@@ -113,10 +113,10 @@ class _Engine:
                 service = (run.end_us - run.start_us) * chosen.unit.width
                 self._meter.dispatched(chosen.job, service, now_us)
 
-    def _held_until(self, now_us: int) -> list[HeldThreads]:
+    def _held_until(self, now_us: int) -> list[OccupiedCapacity]:
         """Return when running gangs should let their threads go, as far as the queue was told."""
         return [
-            HeldThreads(
+            OccupiedCapacity(
                 None
                 if ticket.unit.length_us is None
                 else max(now_us, ticket.start_us + ticket.unit.length_us),
@@ -131,12 +131,16 @@ class _Engine:
         return max(now_us, due_us or 0) + self._scenario.hold_us
 
     def _start(
-        self, ticket: QueueTicket, on: tuple[int, ...], now_us: int, steps: tuple[ChosenFlow, ...]
-    ) -> ThreadRun:
+        self,
+        ticket: DispatchTicket,
+        on: tuple[int, ...],
+        now_us: int,
+        steps: tuple[ChosenFlow, ...],
+    ) -> SimulatedThreadRun:
         thread = int(ticket.unit.key)
         length_us = self._specs[ticket.job].lengths_us[thread]
         end_us = now_us + self._floor.duration_us(length_us, on)
-        run = ThreadRun(
+        run = SimulatedThreadRun(
             ticket.job, thread + 1, on, now_us, end_us, ticket.passes, steps, ticket.turn_us
         )
         self._runs.append(run)
@@ -162,7 +166,7 @@ class _Engine:
 
     def _result(self) -> SimulationResult:
         left = {job.name: len(job.lengths_us) for job in self._scenario.jobs}
-        by_job: dict[str, list[ThreadRun]] = defaultdict(list)
+        by_job: dict[str, list[SimulatedThreadRun]] = defaultdict(list)
         for run in self._runs:
             left[run.job] -= 1
             by_job[run.job].append(run)
@@ -208,7 +212,7 @@ def _meter_of(scenario: QueueScenario) -> FairnessMeter | None:
     return meter
 
 
-def _job_result(job: SimulatedJob, runs: list[ThreadRun]) -> JobResult:
+def _job_result(job: SimulatedJob, runs: list[SimulatedThreadRun]) -> JobResult:
     complete = len(runs) == len(job.lengths_us)
     return JobResult(
         name=job.name,

@@ -4,13 +4,13 @@ import heapq
 from collections.abc import Iterable
 
 from placer.queue.model import ONE_MILLI
-from placer.queue.simulation.scenario import ThreadCapacity
+from placer.queue.simulation.scenario import ThreadCapacityOverTime
 
 
-class ThreadFloor:
+class CapacityLedger:
     """Threads of capacity by number, from 1; the lowest free numbers are taken first."""
 
-    def __init__(self, capacity: ThreadCapacity) -> None:
+    def __init__(self, capacity: ThreadCapacityOverTime) -> None:
         self._slow = dict(capacity.slow)
         self._target = capacity.threads
         self._free = list(range(1, capacity.threads + 1))

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from placer.queue.model import WorkUnit
-from placer.queue.simulation.floor import ThreadFloor
+from placer.queue.simulation.floor import CapacityLedger
 
 
-class HeldThreads(NamedTuple):
+class OccupiedCapacity(NamedTuple):
     """Threads of capacity that are held.
 
     Attributes:
@@ -20,14 +20,16 @@ class HeldThreads(NamedTuple):
     on: tuple[int, ...]
 
 
-class FloorForecast:
+class CapacityForecast:
     """What is known of the threads at one moment (`placer.queue.reservation.EndForecast`).
 
     Any thread of capacity suits any unit, so counts say it all. Capacity that comes and goes
     later is not foreseen.
     """
 
-    def __init__(self, floor: ThreadFloor, held: Sequence[HeldThreads], now_us: int) -> None:
+    def __init__(
+        self, floor: CapacityLedger, held: Sequence[OccupiedCapacity], now_us: int
+    ) -> None:
         self._free = floor.free
         self._now_us = now_us
         self._back = sorted(

@@ -9,7 +9,7 @@ from placer.queue.simulation.scenario import QueueScenario
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadRun:
+class SimulatedThreadRun:
     """One thread of work on its threads of capacity.
 
     Attributes:
@@ -75,7 +75,7 @@ class SimulationResult:
     """
 
     scenario: QueueScenario
-    runs: tuple[ThreadRun, ...]
+    runs: tuple[SimulatedThreadRun, ...]
     jobs: tuple[JobResult, ...]
     makespan_us: int
     lower_bound_us: int

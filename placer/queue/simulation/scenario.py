@@ -8,7 +8,7 @@ from placer.queue.model import ONE_MILLI, US_PER_S, ChargeTime
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadCapacity:
+class ThreadCapacityOverTime:
     """Threads of capacity, numbered from 1.
 
     Attributes:
@@ -77,7 +77,7 @@ class QueueScenario:
     """One simulation."""
 
     title: str
-    capacity: ThreadCapacity
+    capacity: ThreadCapacityOverTime
     jobs: tuple[SimulatedJob, ...]
     groups: tuple[GroupSpec, ...] = ()
     charge: ChargeTime = ChargeTime.DISPATCH

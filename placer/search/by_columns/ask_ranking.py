@@ -9,7 +9,7 @@ from placer.greedy.free_nodes import MILLI_PER_PERCENT
 from placer.greedy.node_rows import first_of_each
 from placer.greedy.scorer import NodeScorer, NodeScores, PodAsk, ScorerOfKinds
 from placer.search.by_columns.simple_asks import SimpleAsk
-from placer.search.by_columns.simple_columns import SimpleColumns
+from placer.search.by_columns.simple_columns import SimpleNodeColumns
 from placer_models.demand import WHOLE_MILLI
 
 _NO_PLACE = np.iinfo(np.int64).max
@@ -18,7 +18,7 @@ MANY = 256
 """From so many nodes on those that are alike are scored once."""
 
 
-class AskRanking:
+class SimpleNodeRanking:
     """All nodes as pods with one ask see them.
 
     Of nodes that cost as little the first one is the best.
@@ -45,7 +45,7 @@ class AskRanking:
         self._epoch: Hashable = None
         self._seen = -1
 
-    def best(self, columns: SimpleColumns, scorer: NodeScorer) -> int | None:
+    def best(self, columns: SimpleNodeColumns, scorer: NodeScorer) -> int | None:
         """Return the index of the best node for one more pod, or None if there is none.
 
         Args:
@@ -65,14 +65,14 @@ class AskRanking:
         best = int(self._keys.argmin())
         return None if self._keys[best] == _NO_PLACE else best
 
-    def gpus_on(self, at: int, columns: SimpleColumns) -> list[int]:
+    def gpus_on(self, at: int, columns: SimpleNodeColumns) -> list[int]:
         """Return which GPUs of the best node a pod has, as positions in the node's row."""
         if self._milli < WHOLE_MILLI and self._ask.gpus:
             return [int(self._gpus[at])]
         free = (i for i, milli in enumerate(columns.rows[at].gpu_milli) if milli == WHOLE_MILLI)
         return [gpu for gpu, _ in zip(free, range(self._ask.gpus), strict=False)]
 
-    def _look(self, nodes: Indices, columns: SimpleColumns, scorer: NodeScorer) -> None:
+    def _look(self, nodes: Indices, columns: SimpleNodeColumns, scorer: NodeScorer) -> None:
         """Find out what places on nodes cost."""
         free, ask = columns.free, self._ask
         fits = self._may[nodes] & (columns.pods[nodes] > 0)
@@ -89,7 +89,7 @@ class AskRanking:
             if found.gpus is not None:
                 self._gpus[there] = found.gpus
 
-    def _scores(self, nodes: Indices, columns: SimpleColumns, scorer: NodeScorer) -> NodeScores:
+    def _scores(self, nodes: Indices, columns: SimpleNodeColumns, scorer: NodeScorer) -> NodeScores:
         """Return the scores of places on nodes."""
         if len(nodes) < MANY or not isinstance(scorer, ScorerOfKinds):
             return scorer.score(self._asked, columns.free, nodes)

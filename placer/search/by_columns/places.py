@@ -14,10 +14,10 @@ import numpy as np
 from placer.counting.account import Account
 from placer.greedy.columns import Indices, Mask
 from placer.greedy.expected.scorer import ExpectedScorer
-from placer.search.by_columns.ask_ranking import AskRanking
+from placer.search.by_columns.ask_ranking import SimpleNodeRanking
 from placer.search.by_columns.simple_asks import SimpleAsk, simple_ask
-from placer.search.by_columns.simple_columns import SimpleColumns
-from placer.search.by_columns.simple_words import SimpleWords
+from placer.search.by_columns.simple_columns import SimpleNodeColumns
+from placer.search.by_columns.simple_words import SimplePlaceBuilder
 from placer.state.fits import best_pair_minimum_of, fit_of
 from placer.state.problem_cache import ProblemCache
 from placer.state.requirements import PodRequirements, relevant_facts_of
@@ -42,7 +42,7 @@ class FoundByColumns(NamedTuple):
     place: PodPlacement | None
 
 
-class PlacesByColumns:
+class SimplePlacer:
     """Finds places, and keeps what it knows of nodes from call to call. For one thread at a time.
 
     No answer depends on what is kept.
@@ -51,18 +51,18 @@ class PlacesByColumns:
     def __init__(self) -> None:
         """Begin with no nodes."""
         self._nodes: tuple[Node, ...] = Nodes()
-        self._columns = SimpleColumns(Nodes(), PersistentTuple(()))
-        self._words = SimpleWords(())
+        self._columns = SimpleNodeColumns(Nodes(), PersistentTuple(()))
+        self._words = SimplePlaceBuilder(())
         self._scorer: ExpectedScorer | None = None
-        self._rankings = RecentlyUsed[PodSpec, AskRanking | None](1)
+        self._rankings = RecentlyUsed[PodSpec, SimpleNodeRanking | None](1)
 
-    def columns_of(self, nodes: Nodes, accounts: PersistentTuple[Account]) -> SimpleColumns:
+    def columns_of(self, nodes: Nodes, accounts: PersistentTuple[Account]) -> SimpleNodeColumns:
         """Return the columns of the nodes as they are now."""
         most = MOST_CHANGES * (len(nodes) + 1_000)
         if self._nodes is not nodes or len(self._columns.changed) > most:
             self._nodes = nodes
-            self._columns = SimpleColumns(nodes, accounts)
-            self._words = SimpleWords(nodes)
+            self._columns = SimpleNodeColumns(nodes, accounts)
+            self._words = SimplePlaceBuilder(nodes)
             self._rankings.clear()
             self._rankings.most = max(1, min(MOST_RANKINGS, MOST_RANKED // max(1, len(nodes))))
         else:
@@ -78,7 +78,7 @@ class PlacesByColumns:
 
         Args:
             gang: The gang that the pod is alone in.
-            scorer: Chooses among the nodes of `columns_of`.
+            scorer: Chooses among the nodes of `capacity_left_columns`.
             cache: What was worked out for earlier Problems.
 
         """
@@ -103,10 +103,12 @@ class PlacesByColumns:
         columns.take(at, ask, gpus)
         return FoundByColumns(place)
 
-    def _ranked(self, spec: PodSpec, ask: SimpleAsk, cache: ProblemCache) -> AskRanking | None:
+    def _ranked(
+        self, spec: PodSpec, ask: SimpleAsk, cache: ProblemCache
+    ) -> SimpleNodeRanking | None:
         """Return a ranking for pods of a spec; None if more than numbers decides."""
         may = self._may_come(spec, cache)
-        return None if may is None else AskRanking(ask, may)
+        return None if may is None else SimpleNodeRanking(ask, may)
 
     def _may_come(self, spec: PodSpec, cache: ProblemCache) -> Mask | None:
         """Return to which nodes the pods may come at all; None if they would rather have some."""

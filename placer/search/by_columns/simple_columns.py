@@ -7,9 +7,9 @@ import numpy as np
 from placer.counting.account import Account
 from placer.counting.left import node_left
 from placer.greedy.columns import Indices, Mask, Numbers
-from placer.greedy.expected.arrays import array_prices
+from placer.greedy.expected.arrays import shape_prices_by_arrays
 from placer.greedy.free_nodes import MILLI_PER_PERCENT
-from placer.greedy.scorer import FreeNodes
+from placer.greedy.scorer import ScorerColumns
 from placer.search.by_columns.simple_asks import SimpleAsk
 from placer.search.by_columns.simple_nodes import (
     SimpleRow,
@@ -19,11 +19,11 @@ from placer.search.by_columns.simple_nodes import (
 )
 from placer_models.cluster import Nodes
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import alike_counted_together, open_on_each
+from placer_models.expected import alike_counted_together, shapes_admitted_by_each_node
 from placer_models.incremental import PersistentTuple, changed_indices
 
 
-class SimpleColumns:
+class SimpleNodeColumns:
     """The columns of the nodes of a cluster.
 
     Attributes:
@@ -76,7 +76,7 @@ class SimpleColumns:
         self._number_of: dict[SimpleRow, int] = {}
         self.alike: Indices = np.array([self._number(row) for row in self.rows], dtype=np.intp)
         self.pods: Numbers = np.array([row.pods for row in self.rows], dtype=np.int64)
-        self.free = FreeNodes(
+        self.free = ScorerColumns(
             np.array([row.cpu_milli for row in self.rows], dtype=np.int64),
             np.array([row.memory_bytes for row in self.rows], dtype=np.int64),
             gpus,
@@ -157,8 +157,8 @@ class SimpleColumns:
         lefts = [of_row[row] for row in self.rows]
         for at in self._odd:
             lefts[at] = node_left(self._accounts[at], with_memory=with_memory)
-        each = zip(open_on_each(demand, self._nodes), lefts, strict=True)
-        return array_prices(demand, alike_counted_together(each))
+        each = zip(shapes_admitted_by_each_node(demand, self._nodes), lefts, strict=True)
+        return shape_prices_by_arrays(demand, alike_counted_together(each))
 
     def _write(self, at: int, row: SimpleRow) -> None:
         self.rows[at] = row

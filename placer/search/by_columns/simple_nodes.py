@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from placer.counting.account import Account
-from placer.counting.boards import device_board
+from placer.counting.boards import linked_classes_of_node
 from placer.counting.node_resources import amount_of
 from placer.greedy.free_nodes import MILLI_PER_PERCENT
 from placer_models.cluster import Machine, Node
@@ -92,7 +92,7 @@ def _is_simple_inside(node: Node) -> bool:
     return (
         len(machine.topology.package_in) == 1
         and all(one.type == GPU and one.pcie_switch is None for one in machine.devices)
-        and len(device_board(node, GPU).classes) <= 1
+        and len(linked_classes_of_node(node, GPU).classes) <= 1
     )
 
 

@@ -13,7 +13,7 @@ from placer_models.pod import Gang
 from placer_models.visible_devices import UNNAMED_GPUS, gpu_environment
 
 
-class SimpleWords:
+class SimplePlaceBuilder:
     """The words for places on some nodes; those that are alike on many of them are made once."""
 
     def __init__(self, nodes: tuple[Node, ...]) -> None:

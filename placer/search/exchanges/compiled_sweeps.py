@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from placer.search.exchanges.draws import GUMBEL, GUMBEL_BITS
 from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, DomainCountRule
-from placer.search.exchanges.sweeps import EXCHANGES, PAIRS, THEIRS, Bins
+from placer.search.exchanges.sweeps import EXCHANGES, PAIRS, THEIRS, BinArrays
 from placer_models.splitmix import FIRST_FACTOR, GOLDEN, SECOND_FACTOR
 
 _GOLDEN = np.uint64(GOLDEN)
@@ -27,7 +27,7 @@ _THEIRS, _EXCHANGES, _PAIRS = np.uint64(THEIRS), np.uint64(EXCHANGES), np.uint64
 
 
 def compiled_sweeps(
-    bins: Bins, stream: int, first: int, heats: NDArray[np.float64], pairs: int, taken: int
+    bins: BinArrays, stream: int, first: int, heats: NDArray[np.float64], pairs: int, taken: int
 ) -> None:
     """Run some sweeps, as `array_sweeps` does; other threads go on meanwhile."""
     _sweeps(

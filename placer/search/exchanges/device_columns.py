@@ -3,15 +3,21 @@
 Parts of devices do not add up as sums over a node say: 70 and 70 percent need two devices.
 So shares are also counted by dual feasible functions (Fekete and Schepers 2001), which round each
 of them so that what fits one device never counts more than the device does. Where shares have few
-sizes, and devices are alike, they are counted by all that fillings of one allow (`share_weights`).
+sizes, and devices are alike, they are counted by all that fillings of one allow
+(`device_share_weights`).
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from placer.search.exchanges.share_weights import share_weights
-from placer_models.device_share import DeviceTotals, ShareAmounts, share_room, share_taken
+from placer.search.exchanges.share_weights import device_share_weights
+from placer_models.device_share import (
+    DeviceCapacity,
+    ShareAmounts,
+    amounts_of_share,
+    whole_device_amounts,
+)
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem, Shape
@@ -27,7 +33,7 @@ QUANTITIES = 2
 the laying of pods."""
 
 
-class SumColumn(NamedTuple):
+class DeviceSumColumn(NamedTuple):
     """One sum that pods on a node must keep.
 
     Attributes:
@@ -42,9 +48,9 @@ class SumColumn(NamedTuple):
     sizes: dict[int, int]
 
 
-def device_columns(
+def device_sum_columns(
     problem: Problem, nodes: Sequence[NodeState], asked: Collection[int]
-) -> Iterator[SumColumn]:
+) -> Iterator[DeviceSumColumn]:
     """Yield the columns of all types of devices that the shapes ask for.
 
     Args:
@@ -59,7 +65,7 @@ def device_columns(
     for kind in sorted(whole | shared):
         banks = [node.bank(kind) for node in nodes]
         if kind not in shared:
-            yield SumColumn(
+            yield DeviceSumColumn(
                 kind,
                 [sum(bank.free) if bank else 0 for bank in banks],
                 {shape_index: shape.whole_of(kind) for shape_index, shape in shapes.items()},
@@ -74,7 +80,7 @@ def device_columns(
         )
         for quantity in range(QUANTITIES):
             for at in (0, *ROUNDED_AT):
-                yield SumColumn(
+                yield DeviceSumColumn(
                     kind,
                     [_room(bank, quantity, at) if bank else 0 for bank in banks],
                     {
@@ -88,19 +94,20 @@ def device_columns(
 
 def _by_weights(
     kind: str,
-    totals: DeviceTotals,
+    totals: DeviceCapacity,
     banks: Sequence[DeviceBank | None],
     shapes: Mapping[int, Shape],
-) -> Iterator[SumColumn]:
+) -> Iterator[DeviceSumColumn]:
     """Yield columns in which what is on a device counts as its best fillings say."""
     sizes: dict[int, list[tuple[int, ShareAmounts | None]]] = {}
     for shape_index, shape in shapes.items():
         needs = [need for need in shape.shares if need.type == kind]
         sizes[shape_index] = [
-            (need.count, None if need.whole else share_taken(need.share, totals)) for need in needs
+            (need.count, None if need.whole else amounts_of_share(need.share, totals))
+            for need in needs
         ]
     every = dict.fromkeys(size for pairs in sizes.values() for _, size in pairs if size)
-    for weights in share_weights(list(every), share_room(totals)):
+    for weights in device_share_weights(list(every), whole_device_amounts(totals)):
         most: dict[ShareAmounts, int] = {}
         has = []
         for bank in banks:
@@ -111,7 +118,7 @@ def _by_weights(
                         most[device.left] = weights.most(device.left)
                     left += most[device.left]
             has.append(left)
-        yield SumColumn(
+        yield DeviceSumColumn(
             kind,
             has,
             {
@@ -128,20 +135,22 @@ def _room(bank: DeviceBank, quantity: int, at: int) -> int:
     for devices in bank.shareable:
         for device in devices:
             if device.shared:
-                whole = share_room(device.totals)
+                whole = whole_device_amounts(device.totals)
                 left += _counted(device.left[quantity], whole[quantity], at)
     return left
 
 
-def _size(shape: Shape, kind: str, known: Collection[DeviceTotals], quantity: int, at: int) -> int:
+def _size(
+    shape: Shape, kind: str, known: Collection[DeviceCapacity], quantity: int, at: int
+) -> int:
     """Return what a pod takes at least, whichever devices it has."""
     size = shape.whole_of(kind) * _all(at)
     for need in shape.shares:
         if need.type == kind:
             fitting: list[tuple[ShareAmounts, ShareAmounts]] = [
-                (amounts, share_room(totals))
+                (amounts, whole_device_amounts(totals))
                 for totals in known
-                if (amounts := share_taken(need.share, totals)) is not None
+                if (amounts := amounts_of_share(need.share, totals)) is not None
             ]
             least = min(
                 (_counted(amounts[quantity], whole[quantity], at) for amounts, whole in fitting),

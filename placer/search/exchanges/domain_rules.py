@@ -14,7 +14,7 @@ from placer.greedy.columns import Numbers
 from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, DomainCountRule, DomainCountRules
 from placer_models.domains import NodeDomains
 from placer_models.problem.problem import Choices, Problem
-from placer_models.problem.tasks import AffinityTask, DomainTask
+from placer_models.problem.tasks import DomainTask, ProblemAffinityTerm
 from placer_models.records import record
 
 MOST_COUNTS = 4_000_000
@@ -149,9 +149,9 @@ class DomainRules:
         )
 
 
-def _alike(tasks: Sequence[AffinityTask]) -> Iterable[list[AffinityTask]]:
+def _alike(tasks: Sequence[ProblemAffinityTerm]) -> Iterable[list[ProblemAffinityTerm]]:
     """Return the required terms, those together that differ in nothing but who asks."""
-    found: defaultdict[Hashable, list[AffinityTask]] = defaultdict(list)
+    found: defaultdict[Hashable, list[ProblemAffinityTerm]] = defaultdict(list)
     for task in tasks:
         if task.required:
             itself = task.shape in task.matches
@@ -161,7 +161,7 @@ def _alike(tasks: Sequence[AffinityTask]) -> Iterable[list[AffinityTask]]:
     return found.values()
 
 
-def _of_terms(alike: Sequence[AffinityTask], most: int, problem: Problem) -> _DomainRule:
+def _of_terms(alike: Sequence[ProblemAffinityTerm], most: int, problem: Problem) -> _DomainRule:
     """Return the rule of terms that differ in nothing but who asks.
 
     Args:

@@ -6,14 +6,14 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from placer.search.budget import Budget
-from placer.search.exchanges.lots import Lot, lots_of
+from placer.search.exchanges.lots import Lot, exchange_lots_of
 from placer.search.exchanges.mending import ExchangeRepair
-from placer.search.exchanges.node_sums import node_sums, sums_as_columns
+from placer.search.exchanges.node_sums import node_set_capacity_limits, sums_as_arrays
 from placer.search.exchanges.on_nodes import NodePlacer, OnNodes
-from placer.search.exchanges.room_columns import NodeColumns, columns_of
+from placer.search.exchanges.room_columns import CapacityLeftColumns, capacity_left_columns
 from placer.search.exchanges.swaps import EXCHANGES_A_SECOND
 from placer.search.exchanges.sweeps import Loads
-from placer.search.plain_pods import place_on
+from placer.search.plain_pods import plain_choice_on
 from placer_models.cpsat.families import is_plain
 from placer_models.problem.problem import Choices, Problem
 
@@ -27,7 +27,7 @@ PodNodes = dict[int, int]
 """Pod -> index of its node."""
 
 
-class LotPlaces:
+class LotPlacer:
     """The lots of a batch, the nodes without their pods, and how pods are laid there.
 
     Attributes:
@@ -38,7 +38,7 @@ class LotPlaces:
         all_plain: Whether the sums say all: nothing needs to be laid.
         takes: shape -> whether some node has a place for such a pod while no other comes.
         best_laid: The best places so far of pods that are not plain.
-        room: What the nodes have for the pods, sum by sum: those of `node_sums`.
+        room: What the nodes have for the pods, sum by sum: those of `node_set_capacity_limits`.
 
     """
 
@@ -47,7 +47,7 @@ class LotPlaces:
         problem: Problem,
         start: Choices,
         lots: Sequence[Lot],
-        columns: NodeColumns,
+        columns: CapacityLeftColumns,
         layer: NodePlacer,
         budget: Budget,
         rng: np.random.Generator,
@@ -71,8 +71,10 @@ class LotPlaces:
             for shape in sorted(asked - hosted):
                 self.takes[shape] = self.takes[shape] and layer.hosts(shape, MOST_STATES)
         self.best_laid: Choices = {}
-        sums = list(node_sums(problem, columns, Counter(self.thing_of[pod] for pod in pods)))
-        self._sum_sizes, self.room = sums_as_columns(sums, len(problem.shapes))
+        sums = list(
+            node_set_capacity_limits(problem, columns, Counter(self.thing_of[pod] for pod in pods))
+        )
+        self._sum_sizes, self.room = sums_as_arrays(sums, len(problem.shapes))
         self._mender = ExchangeRepair(columns, layer, self.thing_of.__getitem__, rng, self._stop)
 
     def able(self, level: int) -> list[int]:
@@ -93,7 +95,9 @@ class LotPlaces:
         """Return the places of all pods, the best that were found."""
         found = self.best_laid
         if self.all_plain:
-            found = self._others | {pod: place_on(self.problem, node) for pod, node in held.items()}
+            found = self._others | {
+                pod: plain_choice_on(self.problem, node) for pod, node in held.items()
+            }
         return dict(sorted(found.items()))
 
     def sizes_of(self, chosen: Sequence[int]) -> Loads:
@@ -221,9 +225,9 @@ class LotPlaces:
         return self.layer.laid()
 
 
-def lot_places(
+def lots_with_places(
     problem: Problem, start: Choices, budget: Budget, rng: np.random.Generator
-) -> LotPlaces | None:
+) -> LotPlacer | None:
     """Return the lots of a batch, or None if there are none, or nothing that could be short.
 
     Args:
@@ -233,16 +237,16 @@ def lot_places(
         rng: Draws the order in which nodes are mended.
 
     """
-    lots = lots_of(problem, start)
+    lots = exchange_lots_of(problem, start)
     if not lots:
         return None
     pods = {pod for lot in lots for pod in lot.pods}
     others = {pod: choice for pod, choice in start.items() if pod not in pods}
     layer = NodePlacer(problem, others, lambda: budget.over)
-    columns = columns_of(problem, layer.nodes, pods)
+    columns = capacity_left_columns(problem, layer.nodes, pods)
     if columns is None or layer.rules.is_wide:
         return None
-    return LotPlaces(problem, start, lots, columns, layer, budget, rng)
+    return LotPlacer(problem, start, lots, columns, layer, budget, rng)
 
 
 def _by_node(held: PodNodes) -> OnNodes:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.search.exchanges.on_nodes import NodePlacer, OnNodes
-from placer.search.exchanges.room_columns import NodeColumns
+from placer.search.exchanges.room_columns import CapacityLeftColumns
 from placer.search.exchanges.sweeps import Loads
 
 MOST_TRIED = 300
@@ -32,7 +32,7 @@ class ExchangeRepair:
 
     def __init__(
         self,
-        columns: NodeColumns,
+        columns: CapacityLeftColumns,
         layer: NodePlacer,
         thing_of: Callable[[int], int],
         rng: np.random.Generator,
@@ -45,7 +45,7 @@ class ExchangeRepair:
             layer: What lays pods.
             thing_of: Returns the shape of a pod.
             rng: Draws the order in which exchanges are tried.
-            stop: Asked now and then whether the time is over, as in `settle_items`.
+            stop: Asked now and then whether the time is over, as in `exchange_until_all_fit`.
 
         """
         self._columns = columns

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.search.exchanges.room_columns import NodeColumns
+from placer.search.exchanges.room_columns import CapacityLeftColumns
 from placer.search.exchanges.sweeps import Loads
 from placer_models.placement import Bottleneck
 from placer_models.problem.problem import Problem
@@ -20,7 +20,7 @@ MOST_CONFINES = 20
 """The most sets of nodes beside all that are summed over: those that most pods are confined to."""
 
 
-class NodeSum(NamedTuple):
+class NodeSetCapacityLimit(NamedTuple):
     """A sum that all placements keep.
 
     Attributes:
@@ -35,9 +35,9 @@ class NodeSum(NamedTuple):
     room: int
 
 
-def node_sums(
-    problem: Problem, columns: NodeColumns, shapes: Mapping[int, int]
-) -> Iterator[NodeSum]:
+def node_set_capacity_limits(
+    problem: Problem, columns: CapacityLeftColumns, shapes: Mapping[int, int]
+) -> Iterator[NodeSetCapacityLimit]:
     """Yield a sum for each column over all nodes, and over nodes that pods are confined to.
 
     Args:
@@ -60,8 +60,11 @@ def node_sums(
 
 
 def _sums_over(
-    problem: Problem, columns: NodeColumns, nodes: NDArray[np.bool_], shapes: Collection[int]
-) -> Iterator[NodeSum]:
+    problem: Problem,
+    columns: CapacityLeftColumns,
+    nodes: NDArray[np.bool_],
+    shapes: Collection[int],
+) -> Iterator[NodeSetCapacityLimit]:
     """Yield a sum over some nodes for each column that pods of the shapes take of."""
     for d, resource in enumerate(columns.resources):
         sizes = columns.sizes[:, d]
@@ -72,10 +75,10 @@ def _sums_over(
             having = having if having.any() else nodes
             names = tuple(problem.nodes[i].name for i in np.flatnonzero(having).tolist())
             what = Bottleneck(resource, None if len(names) == len(problem.nodes) else names)
-            yield NodeSum(what, taken, int(room[nodes].sum()))
+            yield NodeSetCapacityLimit(what, taken, int(room[nodes].sum()))
 
 
-def sums_as_columns(sums: Sequence[NodeSum], shapes: int) -> tuple[Loads, Loads]:
+def sums_as_arrays(sums: Sequence[NodeSetCapacityLimit], shapes: int) -> tuple[Loads, Loads]:
     """Return (shape, sum) -> what a pod takes of it, and what each sum has.
 
     Args:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from placer.greedy.affinity import AffinityCounts
 from placer.greedy.gang_order import hardest_first
-from placer.greedy.node_table import NodeTable
+from placer.greedy.node_table import GreedyNodeTable
 from placer.search.exchanges.domain_rules import DomainRules
 from placer.state.out_of_time import Stop
 from placer_models.problem.node_state import NodeState
@@ -30,7 +30,7 @@ class NodePlacer:
         """Take the places of the others, which stay as they are."""
         self._problem = problem
         self._stop = stop
-        self._table = table = NodeTable(problem)
+        self._table = table = GreedyNodeTable(problem)
         for pod, choice in others.items():
             table.take(pod, choice)
         self._mark = table.mark()

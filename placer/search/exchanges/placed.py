@@ -17,11 +17,11 @@ import numpy as np
 
 from placer.greedy.columns import Mask
 from placer.search.budget import Budget
-from placer.search.exchanges.lot_places import LotPlaces, PodNodes, lot_places
-from placer.search.exchanges.roomiest import RoomiestChoice
-from placer.search.exchanges.swaps import BinContents, fastest_sweeps, settle_in_threads
+from placer.search.exchanges.lot_places import LotPlacer, PodNodes, lots_with_places
+from placer.search.exchanges.roomiest import RoomiestLotsModel
+from placer.search.exchanges.swaps import BinContents, exchange_in_threads, fastest_sweeps
 from placer.search.exchanges.sweeps import array_sweeps
-from placer.search.exchanges.wanted import LeftOutLots, left_out_choices
+from placer.search.exchanges.wanted import LotExclusionOption, lot_exclusion_options
 from placer_models.problem.problem import Choices, Problem
 
 SWEEPS_A_POD = 16
@@ -79,7 +79,7 @@ def place_most(
 
     """
     rng = np.random.default_rng(seed)
-    places = lot_places(problem, start, budget, rng)
+    places = lots_with_places(problem, start, budget, rng)
     if places is None:
         return None
     lots, at_start = places.lots, places.at_start
@@ -106,7 +106,7 @@ def place_most(
 class _Search:
     """A search that fills level after level."""
 
-    def __init__(self, places: LotPlaces, rng: np.random.Generator) -> None:
+    def __init__(self, places: LotPlacer, rng: np.random.Generator) -> None:
         self.places = places
         self.rng = rng
         budget = places.budget
@@ -148,17 +148,17 @@ class _Search:
         room = places.room - places.sizes_of(before).sum(axis=0)
         sizes = places.sizes_of(able)
 
-        def useful() -> list[LeftOutLots]:
+        def useful() -> list[LotExclusionOption]:
             """Return which lots to leave out so that more points are reached."""
             return [
                 offer
-                for offer in left_out_choices(lots, able, sizes, room, self.rng)
+                for offer in lot_exclusion_options(lots, able, sizes, room, self.rng)
                 if offer.slack >= -NEARLY
                 and offer.points > least
                 and (most is None or offer.points <= most)
             ]
 
-        roomiest = RoomiestChoice(lots, able, sizes, room)
+        roomiest = RoomiestLotsModel(lots, able, sizes, room)
         near, sweeps, unlaid, tries = best or held, self.first_sweeps, 0, 0
         offers = useful()
         at = next((i for i, o in enumerate(offers) if o.slack >= LOOSE), len(offers) - 1)
@@ -272,7 +272,7 @@ class _Search:
             rules=places.layer.rules.of_items(shapes, len(bins)),
         )
         streams = self.rng.integers(2**63, size=self.threads).tolist()
-        settled = settle_in_threads(crowd, sweeps, streams, places.budget, self.run)
+        settled = exchange_in_threads(crowd, sweeps, streams, places.budget, self.run)
         found = {
             every[number]: node
             for node, row in enumerate(crowd.slots[: len(columns.room)].tolist())

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.search.exchanges.device_columns import device_columns
+from placer.search.exchanges.device_columns import device_sum_columns
 from placer.search.exchanges.sweeps import Loads
 from placer.search.plain_pods import may_never_come_to
 from placer_models.problem.node_state import NodeState
@@ -21,7 +21,7 @@ EXACT = 2**53
 
 
 @dataclass(frozen=True, slots=True)
-class NodeColumns:
+class CapacityLeftColumns:
     """The room on nodes that other pods leave to some pods.
 
     Attributes:
@@ -46,9 +46,9 @@ class NodeColumns:
         return open_to
 
 
-def columns_of(
+def capacity_left_columns(
     problem: Problem, nodes: Sequence[NodeState], pods: Collection[int]
-) -> NodeColumns | None:
+) -> CapacityLeftColumns | None:
     """Return the room that the nodes have for the pods.
 
     Return None if the numbers are too large, or the pods ask for nothing that could be short.
@@ -71,7 +71,7 @@ def columns_of(
         )
         for d, dimension in enumerate(problem.dimensions)
     ]
-    for column in device_columns(problem, nodes, asked):
+    for column in device_sum_columns(problem, nodes, asked):
         columns.append(
             (column.type, column.room, [column.sizes[shape_index] for shape_index in asked])
         )
@@ -98,7 +98,7 @@ def columns_of(
     barred[asked] = np.array(list(rows), dtype=np.bool_).T
     sizes = np.zeros((len(problem.shapes), len(used)))
     sizes[asked] = np.array([wants for _, wants in used], dtype=np.float64).T
-    return NodeColumns(
+    return CapacityLeftColumns(
         room=np.array([has for has, _ in used], dtype=np.float64).T.copy(),
         sizes=sizes,
         kinds=np.array(kinds, dtype=np.intp),

@@ -13,10 +13,10 @@ import numpy as np
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer.search.budget import Budget
-from placer.search.cp import optimise
+from placer.search.cp import optimise_expression
 from placer.search.exchanges.lots import Lot
 from placer.search.exchanges.sweeps import Loads
-from placer.search.exchanges.wanted import LeftOutLots
+from placer.search.exchanges.wanted import LotExclusionOption
 from placer_models.goals import Sense
 
 WHOLE = 1_000_000
@@ -26,7 +26,7 @@ MOST_SHARE = 0.1
 """The share of the time that is left for one choice."""
 
 
-class RoomiestChoice:
+class RoomiestLotsModel:
     """The model for some lots, and what it has found."""
 
     def __init__(self, lots: Sequence[Lot], mine: Sequence[int], sizes: Loads, room: Loads) -> None:
@@ -40,7 +40,7 @@ class RoomiestChoice:
 
         """
         self._mine, self._sizes, self._room = mine, sizes, room
-        self._found: dict[int, LeftOutLots | None] = {}
+        self._found: dict[int, LotExclusionOption | None] = {}
         self._model = model = CpModel()
         needed = {lots[i].needs for i in mine}
         groups: defaultdict[object, list[int]] = defaultdict(list)
@@ -65,18 +65,20 @@ class RoomiestChoice:
             model.add(taken + self._slack <= int(room[d] * scale))
         self._is_short = bool((sizes.sum(axis=0) > room).any())
 
-    def choice(self, points: int, budget: Budget) -> LeftOutLots | None:
+    def choice(self, points: int, budget: Budget) -> LotExclusionOption | None:
         """Return which lots to leave out so that the others count exactly so much, or None."""
         if points not in self._found:
             self._found[points] = self._choice(points, budget)
         return self._found[points]
 
-    def _choice(self, points: int, budget: Budget) -> LeftOutLots | None:
+    def _choice(self, points: int, budget: Budget) -> LotExclusionOption | None:
         if not self._is_short or budget.over:
             return None
         model = self._model.clone()
         model.add(self._points == points)
-        solved = optimise(model, self._slack, Sense.MAXIMISE, budget, MOST_SHARE * budget.left)
+        solved = optimise_expression(
+            model, self._slack, Sense.MAXIMISE, budget, MOST_SHARE * budget.left
+        )
         if solved.solution is None:
             return None
         out: list[int] = []
@@ -86,4 +88,4 @@ class RoomiestChoice:
         stay[out] = False
         left = self._room - self._sizes[stay].sum(axis=0)
         slack = float((left / np.maximum(self._room, 1.0)).min())
-        return LeftOutLots(tuple(self._mine[at] for at in sorted(out)), points, slack)
+        return LotExclusionOption(tuple(self._mine[at] for at in sorted(out)), points, slack)

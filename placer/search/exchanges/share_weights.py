@@ -36,7 +36,7 @@ DeviceFilling = tuple[int, ...]
 
 
 @record(frozen=True, slots=True)
-class ShareWeights:
+class DeviceShareWeights:
     """What shares count.
 
     Attributes:
@@ -83,7 +83,9 @@ def _fillings(sizes: Sequence[ShareAmounts], left: ShareAmounts) -> Iterator[Dev
         left, count = share_left(left, size), count + 1
 
 
-def share_weights(sizes: Sequence[ShareAmounts], whole: ShareAmounts) -> list[ShareWeights]:
+def device_share_weights(
+    sizes: Sequence[ShareAmounts], whole: ShareAmounts
+) -> list[DeviceShareWeights]:
     """Return weights of shares on devices that are alike; none if there are too many fillings.
 
     Args:
@@ -125,9 +127,9 @@ def _holds(weights: Sequence[Fraction], found: Sequence[DeviceFilling]) -> bool:
     return all(sum(n * w for n, w in zip(f, weights, strict=True)) <= 1 for f in found)
 
 
-def _in_parts(sizes: Sequence[ShareAmounts], weights: Sequence[Fraction]) -> ShareWeights:
+def _in_parts(sizes: Sequence[ShareAmounts], weights: Sequence[Fraction]) -> DeviceShareWeights:
     """Return the weights as whole numbers."""
     parts = lcm(*(weight.denominator for weight in weights))
-    return ShareWeights(
+    return DeviceShareWeights(
         {size: int(weight * parts) for size, weight in zip(sizes, weights, strict=True)}, parts
     )

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.compiled import compiled_or
+from placer.compiled import compiled_or_plain
 from placer.search.budget import Budget
 from placer.search.exchanges.move_rules import DomainCountRules
-from placer.search.exchanges.sweeps import Bins, Loads, Slots, array_sweeps
+from placer.search.exchanges.sweeps import BinArrays, Loads, Slots, array_sweeps
 
 WARM, COLD = 0.02, 0.0001
 """How much too much, as a share of a node's room, hardly counts: in the first and last sweep."""
@@ -34,7 +34,7 @@ _LOOKS_EVERY = 8
 _SWEEP = 1_000
 """How many exchanges cost as much as a sweep without any."""
 
-Sweeps = Callable[[Bins, int, int, NDArray[np.float64], int, int], None]
+Sweeps = Callable[[BinArrays, int, int, NDArray[np.float64], int, int], None]
 """`array_sweeps`, or what does the same."""
 
 _COMPILED = "placer.search.exchanges.compiled_sweeps"
@@ -51,7 +51,7 @@ EXCHANGES_A_SECOND = 1e7
 def fastest_sweeps(left_s: float) -> Sweeps:
     """Return the compiled sweeps if `placer[fast]` is there and so many seconds make it worth."""
     plain: Sweeps = array_sweeps
-    return compiled_or(
+    return compiled_or_plain(
         plain, _COMPILED, "compiled_sweeps", is_worth_loading=left_s >= WORTH_COMPILING_S
     )
 
@@ -93,7 +93,7 @@ class BinContents:
         return not self.barred[self.slots, self.kinds[:, None]].any()
 
 
-def settle_items(
+def exchange_until_all_fit(
     crowd: BinContents,
     sweeps: int,
     stream: int,
@@ -118,7 +118,7 @@ def settle_items(
     pairs = min(count // 2, MOST_PAIRS)
     taken = min(width, MOST_SLOTS)
     finite = np.where(np.isinf(crowd.room) | (crowd.room == 0), 1.0, crowd.room)
-    bins = Bins(
+    bins = BinArrays(
         sizes=crowd.sizes,
         room=crowd.room,
         weights=1.0 / finite,
@@ -140,7 +140,7 @@ def settle_items(
     return crowd.settled(loads)
 
 
-def settle_in_threads(
+def exchange_in_threads(
     crowd: BinContents, sweeps: int, streams: Sequence[int], budget: Budget, run: Sweeps
 ) -> bool:
     """Settle the items once for each stream, at the same time, and keep what settles.
@@ -149,10 +149,10 @@ def settle_in_threads(
 
     Args:
         crowd: The items in bins; its slots are changed.
-        sweeps: As in `settle_items`.
+        sweeps: As in `exchange_until_all_fit`.
         streams: What each of the runs draws from.
         budget: Ends the runs; their work is spent from it.
-        run: As in `settle_items`.
+        run: As in `exchange_until_all_fit`.
 
     """
     left = budget.left
@@ -167,7 +167,7 @@ def settle_in_threads(
                 return budget.over or any(done)
             return work[i] >= left or any(done[:i])
 
-        done[i] = settle_items(crowds[i], sweeps, streams[i], stop, run)
+        done[i] = exchange_until_all_fit(crowds[i], sweeps, streams[i], stop, run)
 
     if len(streams) == 1:
         settle_one(0)

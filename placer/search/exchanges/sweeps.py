@@ -26,7 +26,7 @@ the streams of pairs."""
 
 
 @dataclass(slots=True)
-class Bins:
+class BinArrays:
     """Bins and the items in them, as arrays.
 
     Attributes:
@@ -56,7 +56,7 @@ class Bins:
 
 
 def array_sweeps(
-    bins: Bins, stream: int, first: int, heats: NDArray[np.float64], pairs: int, taken: int
+    bins: BinArrays, stream: int, first: int, heats: NDArray[np.float64], pairs: int, taken: int
 ) -> None:
     """Run some sweeps.
 

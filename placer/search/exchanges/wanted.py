@@ -22,7 +22,7 @@ NOISE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOutLots:
+class LotExclusionOption:
     """A choice of lots that are left out.
 
     Attributes:
@@ -37,13 +37,13 @@ class LeftOutLots:
     slack: float
 
 
-def left_out_choices(
+def lot_exclusion_options(
     lots: Sequence[Lot],
     mine: Sequence[int],
     sizes: Loads,
     room: Loads,
     rng: np.random.Generator,
-) -> list[LeftOutLots]:
+) -> list[LotExclusionOption]:
     """Return, for each number of points to keep, which lots to leave out; most points first.
 
     Args:
@@ -87,5 +87,5 @@ def left_out_choices(
     for found in best[first].tolist():
         number, out = divmod(found, count + 1)
         left_out = tuple(mine[position] for position in orders[number][:out])
-        offers.append(LeftOutLots(left_out, int(by_points[found]), float(by_slack[found])))
+        offers.append(LotExclusionOption(left_out, int(by_points[found]), float(by_slack[found])))
     return offers

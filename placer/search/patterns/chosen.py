@@ -4,7 +4,7 @@ import numpy as np
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer.search.budget import Budget
-from placer.search.cp import optimise
+from placer.search.cp import optimise_expression
 from placer.search.patterns.dive import NodeFilling
 from placer.search.patterns.program import PatternProgram
 from placer_models.goals import Sense
@@ -40,7 +40,7 @@ def choose_patterns(
         points[kind.level].append(kind.points * placed)
     for before, least in enumerate(program.kept):
         model.add(LinearExpr.sum(points[before]) >= least)
-    found = optimise(model, LinearExpr.sum(points[level]), Sense.MAXIMISE, budget, share)
+    found = optimise_expression(model, LinearExpr.sum(points[level]), Sense.MAXIMISE, budget, share)
     if found.solution is None:
         return []
     left = np.array([len(kind.pods) for kind in program.kinds], dtype=np.intp)

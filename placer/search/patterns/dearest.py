@@ -23,7 +23,7 @@ AT_ONCE = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class NodeRoom:
+class PatternKnapsack:
     """What a node has for pods of some kinds.
 
     Attributes:
@@ -55,7 +55,7 @@ class DearestPatterns:
 
 
 def dearest_patterns(
-    room: NodeRoom,
+    room: PatternKnapsack,
     prices: NDArray[np.int64],
     least: int,
     count: int,
@@ -155,7 +155,7 @@ class _Growth:
 
     """
 
-    room: NodeRoom
+    room: PatternKnapsack
     prices: NDArray[np.int64]
     kinds: NDArray[np.intp]
     rates: Loads
@@ -163,14 +163,14 @@ class _Growth:
     worth: Loads
 
     @classmethod
-    def of(cls, room: NodeRoom, prices: NDArray[np.int64]) -> "_Growth | None":
+    def of(cls, room: PatternKnapsack, prices: NDArray[np.int64]) -> "_Growth | None":
         """Return how they grow by kinds that are worth something; None if there are none."""
         fit = (room.sizes <= room.amounts).all(axis=1)
         of_use = np.flatnonzero((prices > 0) & (room.counts > 0) & fit)
         if not len(of_use):
             return None
         worth = _worth_of(
-            NodeRoom(room.amounts, room.sizes[of_use], room.counts[of_use]), prices[of_use]
+            PatternKnapsack(room.amounts, room.sizes[of_use], room.counts[of_use]), prices[of_use]
         )
         taken = room.sizes[of_use] @ worth
         rates = np.full(len(of_use), np.inf)
@@ -180,7 +180,9 @@ class _Growth:
         sizes, counts, prices = room.sizes[kinds], room.counts[kinds], prices[kinds]
         each_beyond = counts * np.maximum(prices - sizes @ worth, 0.0)
         beyond: Loads = np.cumsum(each_beyond[::-1], dtype=np.float64)[::-1]
-        return cls(NodeRoom(room.amounts, sizes, counts), prices, kinds, rates, beyond, worth)
+        return cls(
+            PatternKnapsack(room.amounts, sizes, counts), prices, kinds, rates, beyond, worth
+        )
 
     @property
     def empty(self) -> _Begun:
@@ -229,7 +231,7 @@ class _Growth:
         return tuple(sorted(self.kinds[row].tolist()))
 
 
-def _worth_of(room: NodeRoom, prices: NDArray[np.int64]) -> Loads:
+def _worth_of(room: PatternKnapsack, prices: NDArray[np.int64]) -> Loads:
     """Return what one more of each resource is worth where pods may be parted."""
     program = LinearProgram(maximise=True)
     rows = [program.row(most=amount) for amount in room.amounts.tolist()]

@@ -14,16 +14,16 @@ import numpy as np
 
 from placer.search.binding import OfClass, bottlenecks
 from placer.search.budget import Budget
-from placer.search.exchanges.lot_places import LotPlaces, PodNodes, lot_places
+from placer.search.exchanges.lot_places import LotPlacer, PodNodes, lots_with_places
 from placer.search.patterns.chosen import choose_patterns
-from placer.search.patterns.dearest import NodeRoom
+from placer.search.patterns.dearest import PatternKnapsack
 from placer.search.patterns.dive import NodeFilling, dive
 from placer.search.patterns.program import (
     AlikeNodes,
     PatternProgram,
     PodKind,
     converge_bound,
-    goes_beyond,
+    program_exceeds_bound,
 )
 from placer_models.goals import MEMBER_OF_MINIMUM_POINTS
 from placer_models.placement import Bottleneck
@@ -46,7 +46,7 @@ WEIGHT = 64.0
 
 
 @dataclass(frozen=True, slots=True)
-class PatternAnswer:
+class PatternSearchAnswer:
     """What patterns have shown.
 
     Attributes:
@@ -71,7 +71,7 @@ def place_by_patterns(
     bounds: Sequence[int | None],
     budget: Budget,
     seed: int,
-) -> PatternAnswer:
+) -> PatternSearchAnswer:
     """Return places for more pods, by the levels of tier 1, and narrower bounds.
 
     Args:
@@ -86,16 +86,16 @@ def place_by_patterns(
     known = list(bounds)
     rng = np.random.default_rng(seed)
     levels = len(problem.priorities)
-    nothing = PatternAnswer(None, known, [()] * levels, is_open=False)
+    nothing = PatternSearchAnswer(None, known, [()] * levels, is_open=False)
     if list(values[:levels]) == known[:levels]:
         return nothing
-    places = lot_places(problem, start, budget, rng)
+    places = lots_with_places(problem, start, budget, rng)
     if places is None:
         return nothing
     search = _PatternSearch(places, values, known, rng)
     better = search.run(levels)
     choices = places.choices(search.held) if better else None
-    return PatternAnswer(choices, search.bounds, search.binds, search.is_open)
+    return PatternSearchAnswer(choices, search.bounds, search.binds, search.is_open)
 
 
 class _PatternSearch:
@@ -110,7 +110,7 @@ class _PatternSearch:
 
     def __init__(
         self,
-        places: LotPlaces,
+        places: LotPlacer,
         values: Sequence[int],
         bounds: list[int | None],
         rng: np.random.Generator,
@@ -181,7 +181,9 @@ class _PatternSearch:
         for (kind, _), nodes in groups.items():
             counts = np.array([len(of.pods) for of in kinds])
             counts[columns.barred[shapes, kind]] = 0
-            alike.append(AlikeNodes(tuple(nodes), NodeRoom(columns.room[nodes[0]], sizes, counts)))
+            alike.append(
+                AlikeNodes(tuple(nodes), PatternKnapsack(columns.room[nodes[0]], sizes, counts))
+            )
         return alike
 
     def _know_held(self, program: PatternProgram) -> None:
@@ -255,7 +257,7 @@ class _PatternSearch:
             def stop() -> bool:
                 return part.left <= (0.0 if part.timed else fewer.work_s)
 
-            higher = goes_beyond(fewer, bound, unit, stop)
+            higher = program_exceeds_bound(fewer, bound, unit, stop)
             part.spent_work += fewer.work_s
             return None if higher is None else not higher
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.linear import LinearProgram
-from placer.search.patterns.dearest import NodePattern, NodeRoom, dearest_patterns
+from placer.search.patterns.dearest import NodePattern, PatternKnapsack, dearest_patterns
 
 AT_ONCE = 20
 """How many patterns of nodes that are alike are given to the program at a time."""
@@ -58,7 +58,7 @@ class AlikeNodes:
     """Nodes that have the same room for all kinds of pods."""
 
     nodes: tuple[int, ...]
-    room: NodeRoom
+    room: PatternKnapsack
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ def converge_bound(program: PatternProgram, unit: int, stop: Callable[[], bool])
     return bound
 
 
-def goes_beyond(
+def program_exceeds_bound(
     program: PatternProgram, bound: int, unit: int, stop: Callable[[], bool]
 ) -> bool | None:
     """Return whether the program reaches more than the bound; None if that takes too long.

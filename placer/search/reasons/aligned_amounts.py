@@ -7,15 +7,15 @@ from math import comb
 from placer.counting.account import Account
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import REASON_RULES
-from placer.state.alignment import aligned_needs, counted_per_cpu, limit_of
+from placer.state.alignment import aligned_milli_per_cpu, aligned_needs_and_cells, numa_node_limit
 from placer_models.policy import AlignmentPolicy, QosClass
-from placer_models.reasons import Demand
+from placer_models.reasons import RuleDemand
 
 MOST_SETS = 2_000
 """The most sets of NUMA nodes that are looked through."""
 
 
-def is_plain(demand: Demand, asked: PodOnNode) -> bool:
+def counting_settles_alignment(demand: RuleDemand, asked: PodOnNode) -> bool:
     """Return whether counting on NUMA nodes says all about an alignment beside amounts.
 
     It does for pods that own their CPUs or ask for none, if no pod of a pool runs beside them.
@@ -29,8 +29,8 @@ def is_plain(demand: Demand, asked: PodOnNode) -> bool:
     )
 
 
-def amounts_meet_on_numa_nodes(
-    policy: str, asked: PodOnNode, account: Account, demands: Sequence[Demand]
+def numa_nodes_hold_amounts(
+    policy: str, asked: PodOnNode, account: Account, demands: Sequence[RuleDemand]
 ) -> bool | None:
     """Return whether some NUMA nodes that the policy allows hold all amounts, None if unknown.
 
@@ -49,12 +49,12 @@ def amounts_meet_on_numa_nodes(
         if rule.per_numa_node is None:
             return None
         counts.append(rule.per_numa_node(demand, asked, account))
-    needs, _, real = aligned_needs(
+    needs, _, real = aligned_needs_and_cells(
         asked.spec.requests,
         asked.node,
-        milli_per_cpu=counted_per_cpu(asked.spec, asked.node, AlignmentPolicy(policy)),
+        milli_per_cpu=aligned_milli_per_cpu(asked.spec, asked.node, AlignmentPolicy(policy)),
     )
-    most, possible = limit_of(AlignmentPolicy(policy), real, needs)
+    most, possible = numa_node_limit(AlignmentPolicy(policy), real, needs)
     homes = [numa.id for numa in asked.node.machine.topology.numa_nodes]
     if not possible:
         return False

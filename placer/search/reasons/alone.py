@@ -15,7 +15,7 @@ from placer.search.exact import (
     assignment_count,
     search_exactly,
     tell_nobody,
-    tier_limits_of,
+    trivial_tier_bounds,
 )
 from placer.search.first_tier_bounds import bound_first_tiers
 from placer.search.halt import Halt
@@ -28,8 +28,8 @@ from placer_models.node_rules import without_node_rules
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import QosClass
-from placer_models.problem.node_state import CoreGranularity
-from placer_models.relations import inside_only, without_company
+from placer_models.problem.node_state import CoreDistinction
+from placer_models.relations import spec_inside_node, without_needs_met_later
 
 WORK = 1.0
 """Deterministic seconds for all reasons if work is limited in place of time; a tenth of
@@ -51,7 +51,7 @@ def reason_budget(whole: Budget) -> Budget:
     return budget
 
 
-def fits_alone(asked: PodOnNode, budget: Budget) -> bool:
+def has_place_on_node(asked: PodOnNode, budget: Budget) -> bool:
     """Return whether the pod has a place on the node.
 
     What the node is, and which pods affinity finds there, is left to `counted.lacks`.
@@ -60,8 +60,8 @@ def fits_alone(asked: PodOnNode, budget: Budget) -> bool:
         OutOfTimeError: The budget is spent.
 
     """
-    spec = inside_only(asked.spec)
-    spec = without_company(spec) if asked.crowd is None else spec
+    spec = spec_inside_node(asked.spec)
+    spec = without_needs_met_later(spec) if asked.crowd is None else spec
     spec, node = without_node_rules(spec, asked.node)
     pod = Pod("", asked.namespace, spec)
     node = replace(node, name="n", offered=False)
@@ -72,7 +72,7 @@ def fits_alone(asked: PodOnNode, budget: Budget) -> bool:
         nodes.append(replace(node, name="elsewhere", closed=True))
         running += ghosts
     gang = Gang("", pod.namespace, (pod,), 1, lone=True)
-    found = most_placed(Instance(tuple(nodes), (gang,), running=tuple(running)), budget)
+    found = count_placeable_pods(Instance(tuple(nodes), (gang,), running=tuple(running)), budget)
     if found.pods == 0 and found.most > 0:
         raise OutOfTimeError
     return found.pods > 0
@@ -81,7 +81,7 @@ def fits_alone(asked: PodOnNode, budget: Budget) -> bool:
 def _settled(runner: RunningPod, node: Node) -> RunningPod:
     """Return a running pod on the node, with only what it asks inside of it."""
     return RunningPod(
-        replace(runner.pod, spec=inside_only(runner.pod.spec)),
+        replace(runner.pod, spec=spec_inside_node(runner.pod.spec)),
         replace(runner.placement, node=node.name),
     )
 
@@ -115,7 +115,7 @@ class PlaceableCount:
     most: int
 
 
-def most_placed(
+def count_placeable_pods(
     instance: Instance,
     budget: Budget,
     accounts: Sequence[Account] | None = None,
@@ -138,7 +138,7 @@ def most_placed(
     everyone = sum(len(gang.pods) for gang in instance.gangs)
     cache = ProblemCache()
     problem = build_problem(instance, accounts, cache=cache, stop=stop)
-    several = problem.granularity is CoreGranularity.PAIRS
+    several = problem.granularity is CoreDistinction.PAIRS
     each_core = (
         build_problem(instance, accounts, each_core=True, cache=cache, stop=stop)
         if several
@@ -151,7 +151,7 @@ def most_placed(
     raise_if_out_of_time(stop)
     minimum = sum(gang.minimum for gang in instance.gangs)
     value = minimum + pods if pods else 0
-    limits = tier_limits_of(problem)[:1]
+    limits = trivial_tier_bounds(problem)[:1]
     if assignment_count(problem) > MOST_ASSIGNMENTS:
         bound = bound_first_tiers(problem, (value,), limits, budget)[0]
     else:

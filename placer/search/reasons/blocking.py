@@ -7,17 +7,22 @@ from itertools import combinations
 from placer.counting.account import Account
 from placer.search.budget import Budget
 from placer.search.reasons import aligned_amounts
-from placer.search.reasons.alone import fits_alone
+from placer.search.reasons.alone import has_place_on_node
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.register import REASON_RULES, is_settled, node_lacks, question_without
+from placer.search.reasons.register import (
+    REASON_RULES,
+    is_lacking_by_counting,
+    is_settled_by_counting,
+    question_without,
+)
 from placer.state.fits import fit_of
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Node
 from placer_models.pod import PodSpec
 from placer_models.problem.problem import Fit
-from placer_models.reasons import Blocker, Demand
+from placer_models.reasons import Blocker, RuleDemand
 
-_Demands = tuple[Demand, ...]
+_Demands = tuple[RuleDemand, ...]
 
 
 def blocker_by_counting(asked: PodOnNode, account: Account, demands: _Demands) -> Blocker | None:
@@ -25,13 +30,13 @@ def blocker_by_counting(asked: PodOnNode, account: Account, demands: _Demands) -
     for number, demand in enumerate(demands):
         rule = REASON_RULES[demand.rule]
         if rule.lacks(demand, asked, account):
-            if not all(is_settled(d, asked) for d in demands[: number + 1]):
+            if not all(is_settled_by_counting(d, asked) for d in demands[: number + 1]):
                 return None
-            return blocker_of_settled_demand(demand, demands[:number])
+            return blocker_settled_by_counting(demand, demands[:number])
     return None
 
 
-def blocker_of_settled_demand(short: Demand, before: _Demands) -> Blocker:
+def blocker_settled_by_counting(short: RuleDemand, before: _Demands) -> Blocker:
     """Return the blocker of a demand that counting settles, with those that give it a meaning."""
     needed, subjects = REASON_RULES[short.rule].needs, ("", short.subject)
     others = (d for d in before if d.rule == needed and d.subject in subjects)
@@ -53,7 +58,7 @@ def blocker_of(
     Args:
         asked: The pod and the node.
         account: What the running pods leave.
-        demands: What is asked, in the order (`register.demands_of`).
+        demands: What is asked, in the order (`register.all_demands_of`).
         budget: What looking into it may cost.
         fit: Returns what `fit_of` does.
 
@@ -63,16 +68,20 @@ def blocker_of(
     """
     if budget.over:
         raise OutOfTimeError
-    short = next((i for i, d in enumerate(demands) if node_lacks(d, asked, account)), len(demands))
+    short = next(
+        (i for i, d in enumerate(demands) if is_lacking_by_counting(d, asked, account)),
+        len(demands),
+    )
     if asked.crowd is None and isinstance(never := fit(asked.spec, asked.node), Blocker):
         rule = never.demand.rule, never.demand.subject
         known = (i for i, d in enumerate(demands[:short]) if (d.rule, d.subject) == rule)
         short = next(known, short)
     counted = next(
-        (i for i, d in enumerate(demands[: short + 1]) if not is_settled(d, asked)), len(demands)
+        (i for i, d in enumerate(demands[: short + 1]) if not is_settled_by_counting(d, asked)),
+        len(demands),
     )
     if short < counted:
-        return blocker_of_settled_demand(demands[short], demands[:short])
+        return blocker_settled_by_counting(demands[short], demands[:short])
     node = _Node(asked, account, demands, budget)
     if short > counted and not node.meets(demands[:short]):
         short = next(i for i in range(counted, short) if not node.meets(demands[: i + 1]))
@@ -91,19 +100,19 @@ class _Node:
     demands: _Demands
     budget: Budget
 
-    def meets(self, kept: Sequence[Demand]) -> bool:
+    def meets(self, kept: Sequence[RuleDemand]) -> bool:
         """Return whether the node can meet these demands together."""
         less = question_without(self.asked, [d for d in self.demands if d not in kept])
         last = kept[-1] if kept else None
-        if last is not None and aligned_amounts.is_plain(last, self.asked):
-            known = aligned_amounts.amounts_meet_on_numa_nodes(
+        if last is not None and aligned_amounts.counting_settles_alignment(last, self.asked):
+            known = aligned_amounts.numa_nodes_hold_amounts(
                 last.word, less, self.account, kept[:-1]
             )
             if known is not None:
                 return known
-        return fits_alone(less, self.budget)
+        return has_place_on_node(less, self.budget)
 
-    def fewest(self, before: _Demands, last: Demand) -> _Demands:
+    def fewest(self, before: _Demands, last: RuleDemand) -> _Demands:
         """Return the fewest demands beside which the last cannot be met; beside all it cannot."""
         kept = list(before)
         for demand in reversed(before):

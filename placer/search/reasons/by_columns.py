@@ -9,11 +9,11 @@ from placer.counting.account import Account
 from placer.search.kept_blockers import KeptBlockers, NodeIndices
 from placer.search.left_columns import LeftColumn
 from placer.search.reasons import node
-from placer.search.reasons.blocking import blocker_of_settled_demand
-from placer.search.reasons.question import PodOnNode, has_bound
-from placer.search.reasons.register import REASON_RULES, is_settled
+from placer.search.reasons.blocking import blocker_settled_by_counting
+from placer.search.reasons.question import PodOnNode, has_bound_pods
+from placer.search.reasons.register import REASON_RULES, is_settled_by_counting
 from placer_models.cluster import Node
-from placer_models.reasons import Blocker, Demand
+from placer_models.reasons import Blocker, RuleDemand
 
 _OF_NODES = frozenset(rule.name for rule in node.RULES)
 """Rules about what a node is: who could come to the empty node keeps them on all of its kind."""
@@ -24,7 +24,7 @@ _SHARED, _BEST_EFFORT, _SINGLE = 1, 2, 4
 _ALL_FACTS = 8
 
 
-class NodesInQuestion(NamedTuple):
+class NodeBlockerInputs(NamedTuple):
     """What is asked about nodes that hold running pods, and those who know.
 
     Attributes:
@@ -41,12 +41,12 @@ class NodesInQuestion(NamedTuple):
     kept: KeptBlockers
     account_at: Callable[[int], Account]
     question: Callable[[int], PodOnNode]
-    demands: Callable[[int], tuple[Demand, ...]]
+    demands: Callable[[int], tuple[RuleDemand, ...]]
     never: Callable[[int], Blocker | None]
 
 
-def blockers_by_columns(
-    look: NodesInQuestion, unknown: NodeIndices
+def blockers_of_many_nodes(
+    look: NodeBlockerInputs, unknown: NodeIndices
 ) -> Iterator[tuple[Blocker, NodeIndices]]:
     """Yield what keeps pods off some of the nodes, with these nodes.
 
@@ -73,13 +73,13 @@ def blockers_by_columns(
 def _facts(asked: PodOnNode, account: Account) -> int:
     """Return in bits what else decides what is demanded, and whether counting settles it."""
     pools = account.pools
-    singly = bool(pools.bound or account.affine) or has_bound(asked)
+    singly = bool(pools.bound or account.affine) or has_bound_pods(asked)
     return (
         _SHARED * pools.shared.in_use + _BEST_EFFORT * pools.best_effort.in_use + _SINGLE * singly
     )
 
 
-def _in_group(look: NodesInQuestion, nodes: NodeIndices) -> Iterator[tuple[Blocker, NodeIndices]]:
+def _in_group(look: NodeBlockerInputs, nodes: NodeIndices) -> Iterator[tuple[Blocker, NodeIndices]]:
     """Yield the same for nodes that are alike but for the amounts that they have left."""
     first = int(nodes[0])
     asked, demands = look.question(first), look.demands(first)
@@ -92,16 +92,16 @@ def _in_group(look: NodesInQuestion, nodes: NodeIndices) -> Iterator[tuple[Block
             return
         want, left = column
         short = left[nodes] < want
-        settled = settled and is_settled(demand, asked)
+        settled = settled and is_settled_by_counting(demand, asked)
         if settled and short.any():
-            yield blocker_of_settled_demand(demand, demands[:number]), nodes[short]
+            yield blocker_settled_by_counting(demand, demands[:number]), nodes[short]
         nodes = nodes[~short]
         if not nodes.size:
             return
 
 
 def _column(
-    look: NodesInQuestion, asked: PodOnNode, demand: Demand, first: int
+    look: NodeBlockerInputs, asked: PodOnNode, demand: RuleDemand, first: int
 ) -> tuple[int, LeftColumn] | None:
     """Return how much is asked, and what each node has left; None if that is not all there is."""
     rule = REASON_RULES[demand.rule]

@@ -6,7 +6,7 @@ from placer.search.reasons.register import REASON_RULES
 from placer_models.cluster import Node
 from placer_models.device import GPU, is_mig_instance
 from placer_models.pod import PodSpec
-from placer_models.reasons import Blocked, KeptByCheckpoint, OutOfTime, Reason
+from placer_models.reasons import Blocked, KeptByCheckpoint, Reason, ReasonTimeout
 
 
 def kept_by_checkpoints(nodes: Sequence[Node]) -> dict[str, KeptByCheckpoint]:
@@ -25,7 +25,7 @@ def kept_by_checkpoints(nodes: Sequence[Node]) -> dict[str, KeptByCheckpoint]:
     }
 
 
-def kept_from(
+def kept_from_pod_by_checkpoints(
     spec: PodSpec, why: Reason, kept: Mapping[str, KeptByCheckpoint]
 ) -> Iterator[KeptByCheckpoint]:
     """Yield what checkpoints keep from a pod, where that may be why it has no place.
@@ -36,7 +36,7 @@ def kept_from(
         kept: What checkpoints keep, by type.
 
     """
-    if why == OutOfTime():
+    if why == ReasonTimeout():
         return
     asked = {GPU if is_mig_instance(one.type) else one.type for one in spec.requests.devices}
     if isinstance(why, Blocked):

@@ -5,26 +5,26 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from placer.counting.account import Account
-from placer.search.reasons.amounts import with_amounts
-from placer.search.reasons.question import PodOnNode, has_bound
+from placer.search.reasons.amounts import with_changed_requests
+from placer.search.reasons.question import PodOnNode, has_bound_pods
 from placer.search.reasons.rule import (
     CPU,
     AskedAndLeft,
     PerNumaNode,
     ReasonRule,
     Said,
-    asks_nothing_of_numa_nodes,
-    by_subject,
+    demand_subject_key,
     demands_of_rule,
-    named_demand,
+    nothing_per_numa_node,
     own_cpus,
+    rule_demand_text,
 )
 from placer_models.bound import bound_to
 from placer_models.cluster import RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.effective import effective_exclusive
 from placer_models.files.errors import counted
-from placer_models.kubernetes.insides import is_inside_known
+from placer_models.kubernetes.insides import has_known_inside
 from placer_models.pod import PodSpec
 from placer_models.policy import (
     BindPolicy,
@@ -33,7 +33,7 @@ from placer_models.policy import (
     QosClass,
     Strength,
 )
-from placer_models.reasons import Demand
+from placer_models.reasons import RuleDemand
 from placer_models.topology import ARM
 
 _NOWHERE: CpuSet = frozenset()
@@ -42,29 +42,29 @@ _WHOLE_NODE = "whole-node"
 """The word of a pool that is all CPUs of its node."""
 
 
-def _floats(_: Demand, asked: PodOnNode) -> bool:
+def _floats(_: RuleDemand, asked: PodOnNode) -> bool:
     """Return whether CPUs are counted for the node as a whole, because no pod is bound there."""
-    return not has_bound(asked)
+    return not has_bound_pods(asked)
 
 
-def _owned(asked: PodOnNode) -> Iterator[Demand]:
+def _owned(asked: PodOnNode) -> Iterator[RuleDemand]:
     if asked.spec.qos.owns_cpus and asked.spec.requests.cpu_milli:
-        yield Demand("cpu-count")
+        yield RuleDemand("cpu-count")
 
 
-def _without_cpus(asked: PodOnNode, _: Demand) -> PodOnNode:
-    return with_amounts(asked, lambda requests: replace(requests, cpu_milli=0))
+def _without_cpus(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
+    return with_changed_requests(asked, lambda requests: replace(requests, cpu_milli=0))
 
 
-def _too_few_cpus(_: Demand, asked: PodOnNode, account: Account) -> bool:
+def _too_few_cpus(_: RuleDemand, asked: PodOnNode, account: Account) -> bool:
     return asked.spec.requests.cpu_milli > 1000 * len(account.cores.free_cpus)
 
 
-def _cpu_amounts(_: Demand, asked: PodOnNode, account: Account) -> AskedAndLeft:
+def _cpu_amounts(_: RuleDemand, asked: PodOnNode, account: Account) -> AskedAndLeft:
     return AskedAndLeft(asked.spec.requests.cpu_milli, 1000 * len(account.cores.free_cpus), CPU)
 
 
-def _cpus(_: Demand, spec: PodSpec) -> str:
+def _cpus(_: RuleDemand, spec: PodSpec) -> str:
     return _own_said(spec)
 
 
@@ -72,35 +72,35 @@ def _own_said(spec: PodSpec) -> str:
     return counted(own_cpus(spec), "CPU")
 
 
-def _cpus_per_numa_node(_: Demand, asked: PodOnNode, account: Account) -> PerNumaNode:
+def _cpus_per_numa_node(_: RuleDemand, asked: PodOnNode, account: Account) -> PerNumaNode:
     cpu = asked.node.machine.topology.cpu
     homes = (cpu[i].numa_node for i in account.cores.free_cpus)
     return own_cpus(asked.spec), Counter(home for home in homes if home is not None)
 
 
-def _shared_pool(asked: PodOnNode) -> Iterator[Demand]:
+def _shared_pool(asked: PodOnNode) -> Iterator[RuleDemand]:
     spec = asked.spec
     beside = any(runner.pod.spec.qos is QosClass.LS for runner in asked.running)
     if spec.qos is QosClass.LS or (spec.qos.owns_cpus and spec.requests.cpu_milli and beside):
         # Where no inside is known there is one pool: the node's CPUs.
-        whole = spec.qos is QosClass.LS and not is_inside_known(asked.node)
-        yield Demand("shared-pool", word=_WHOLE_NODE if whole else "")
+        whole = spec.qos is QosClass.LS and not has_known_inside(asked.node)
+        yield RuleDemand("shared-pool", word=_WHOLE_NODE if whole else "")
 
 
-def _best_effort_pool(asked: PodOnNode) -> Iterator[Demand]:
+def _best_effort_pool(asked: PodOnNode) -> Iterator[RuleDemand]:
     spec = asked.spec
     beside = any(runner.pod.spec.qos is QosClass.BE for runner in asked.running)
     if spec.qos is QosClass.BE or (spec.qos is QosClass.LSE and spec.requests.cpu_milli and beside):
-        yield Demand("be-pool")
+        yield RuleDemand("be-pool")
 
 
-def _without_pool(qos: QosClass) -> Callable[[PodOnNode, Demand], PodOnNode]:
+def _without_pool(qos: QosClass) -> Callable[[PodOnNode, RuleDemand], PodOnNode]:
     """Return what drops the need for a pool: of the pod itself, or of the pods that run there.
 
     A pod without that need counts as an owner of no CPUs instead. Bound pods keep theirs.
     """
 
-    def without(asked: PodOnNode, demand: Demand) -> PodOnNode:
+    def without(asked: PodOnNode, demand: RuleDemand) -> PodOnNode:
         if asked.spec.qos is qos:
             asked = _without_cpus(asked, demand)
             if asked.spec.constrained_burst:
@@ -134,15 +134,15 @@ def _pool_amounts(left_milli: int, spec: PodSpec) -> AskedAndLeft | None:
     return None if spec.qos.owns_cpus else AskedAndLeft(spec.requests.cpu_milli, left_milli, CPU)
 
 
-def _pool_column(demand: Demand, spec: PodSpec) -> Hashable:
+def _pool_column(demand: RuleDemand, spec: PodSpec) -> Hashable:
     """Say that the amount decides if there is one: then a pool without CPUs has too little, too."""
     asks = spec.requests.cpu_milli > 0 and not spec.qos.owns_cpus
-    return by_subject(demand, spec) if asks else None
+    return demand_subject_key(demand, spec) if asks else None
 
 
-def _milli(demand: Demand, spec: PodSpec) -> str:
+def _milli(demand: RuleDemand, spec: PodSpec) -> str:
     if spec.qos.owns_cpus:
-        return named_demand(demand, spec)
+        return rule_demand_text(demand, spec)
     return _cpus_said(spec)
 
 
@@ -150,7 +150,9 @@ def _cpus_said(spec: PodSpec) -> str:
     return counted(spec.requests.cpu_milli / 1000, "CPU")
 
 
-def say_pool(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+def say_which_pool_is_short(
+    demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec
+) -> Said:
     """Say which pool would be too small, whether the pod shares its CPUs or takes them away."""
     if spec.qos.owns_cpus:
         text = f"{demand.name} needs CPUs that the pod would own, {own_cpus(spec)} of them"
@@ -161,74 +163,74 @@ def say_pool(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     return f"{demand.name} {f'asks {_cpus_said(spec)}' if milli else 'is empty'}", ()
 
 
-def _bind(asked: PodOnNode) -> Iterator[Demand]:
+def _bind(asked: PodOnNode) -> Iterator[RuleDemand]:
     if asked.spec.qos.owns_cpus and asked.spec.bind_required:
-        yield Demand("cpu-bind", word=asked.spec.bind)
+        yield RuleDemand("cpu-bind", word=asked.spec.bind)
 
 
-def _without_bind(asked: PodOnNode, _: Demand) -> PodOnNode:
+def _without_bind(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
     return replace(asked, spec=replace(asked.spec, bind_strength=Strength.PREFERRED))
 
 
-def _say_bind(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+def _say_bind(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     return _bound("cpu-bind", others, spec, full=spec.bind is BindPolicy.FULL_PCPUS)
 
 
-def _node_bind(asked: PodOnNode) -> Iterator[Demand]:
+def _node_bind(asked: PodOnNode) -> Iterator[RuleDemand]:
     if asked.spec.qos.owns_cpus and asked.node.cpu_bind is not NodeBindPolicy.NONE:
-        yield Demand("node-cpu-bind", word=asked.node.cpu_bind)
+        yield RuleDemand("node-cpu-bind", word=asked.node.cpu_bind)
 
 
-def _without_node_bind(asked: PodOnNode, _: Demand) -> PodOnNode:
+def _without_node_bind(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
     return replace(asked, node=replace(asked.node, cpu_bind=NodeBindPolicy.NONE))
 
 
-def _say_node_bind(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+def _say_node_bind(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     if of_pod := demands_of_rule("cpu-bind", others):
         return f"node-cpu-bind: pod asks {spec.bind}, node has {demand.word}", of_pod
     full = demand.word == NodeBindPolicy.FULL_PCPUS_ONLY
     return _bound("node-cpu-bind", others, spec, full=full)
 
 
-def _bound(rule: str, others: Sequence[Demand], spec: PodSpec, *, full: bool) -> Said:
+def _bound(rule: str, others: Sequence[RuleDemand], spec: PodSpec, *, full: bool) -> Said:
     policy = BindPolicy.FULL_PCPUS if full else BindPolicy.SPREAD_BY_PCPUS
     how = "in whole cores, to the very count" if full else "each on a core of its own"
     return f"{rule} {policy} asks {_own_said(spec)} {how}", demands_of_rule("cpu-count", others)
 
 
-def _apart_by(rule: str, policy: ExclusivePolicy) -> Callable[[PodOnNode], Iterable[Demand]]:
+def _apart_by(rule: str, policy: ExclusivePolicy) -> Callable[[PodOnNode], Iterable[RuleDemand]]:
     """Return what asks to be apart from others, where the policy holds for the pod on the node."""
 
-    def asked(question: PodOnNode) -> Iterator[Demand]:
+    def asked(question: PodOnNode) -> Iterator[RuleDemand]:
         spec = question.spec
         if spec.qos.owns_cpus and effective_exclusive(spec, question.node) is policy:
-            yield Demand(rule)
+            yield RuleDemand(rule)
 
     return asked
 
 
-def _not_exclusive(asked: PodOnNode, _: Demand) -> PodOnNode:
+def _not_exclusive(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
     return replace(asked, spec=replace(asked.spec, exclusive=ExclusivePolicy.NONE))
 
 
-def _say_apart(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+def _say_apart(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     text = f"{demand.name} asks {_own_said(spec)} apart from other pods"
     return text, demands_of_rule("cpu-count", others)
 
 
-def _on_arm(asked: PodOnNode) -> Iterator[Demand]:
+def _on_arm(asked: PodOnNode) -> Iterator[RuleDemand]:
     on_arm = asked.node.machine.topology.architecture == ARM
     if on_arm and (asked.spec.qos.owns_cpus or asked.spec.constrained_burst):
-        yield Demand("arm-cpu-policy")
+        yield RuleDemand("arm-cpu-policy")
 
 
-def _not_on_arm(asked: PodOnNode, _: Demand) -> PodOnNode:
+def _not_on_arm(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
     machine = asked.node.machine
     elsewhere = replace(machine, topology=replace(machine.topology, architecture="x86_64"))
     return replace(asked, node=replace(asked.node, machine=elsewhere))
 
 
-def _say_arm(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+def _say_arm(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     if spec.constrained_burst:
         burst = demands_of_rule("constrained-burst", others)
         return f"arm-cpu-policy: {ARM} takes FullPCPUs, not ConstrainedBurst", burst
@@ -256,7 +258,7 @@ AMOUNTS = (
         asked=_shared_pool,
         without=_without_pool(QosClass.LS),
         brief=_milli,
-        said=say_pool,
+        said=say_which_pool_is_short,
         lacks=lambda _, asked, account: account.pools.shared.is_short_of(asked.spec),
         settles=_floats,
         amounts=lambda _, asked, account: _pool_amounts(
@@ -265,14 +267,14 @@ AMOUNTS = (
         column=_pool_column,
         needs="cpu-count",
         is_amount=True,
-        per_numa_node=asks_nothing_of_numa_nodes,
+        per_numa_node=nothing_per_numa_node,
     ),
     ReasonRule(
         name="be-pool",
         asked=_best_effort_pool,
         without=_without_pool(QosClass.BE),
         brief=_milli,
-        said=say_pool,
+        said=say_which_pool_is_short,
         lacks=lambda _, asked, account: account.pools.best_effort.is_short_of(asked.spec),
         settles=_floats,
         amounts=lambda _, asked, account: _pool_amounts(

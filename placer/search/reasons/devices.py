@@ -12,27 +12,27 @@ from placer.search.reasons.rule import (
     PerNumaNode,
     ReasonRule,
     Said,
-    by_subject,
+    demand_subject_key,
     demands_of_type,
     listed,
 )
-from placer.state.fits import device_demanded
+from placer.state.fits import device_demand
 from placer_models.device import GPU, FunctionSelector, is_mig_instance
-from placer_models.device_share import DeviceShare, share_room, totals_of
-from placer_models.device_strategy import DeviceStrategy
+from placer_models.device_share import DeviceShare, device_capacity_of, whole_device_amounts
+from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import DeviceScope, Strength
 from placer_models.problem.banks import ShareableDevice
 from placer_models.quantity import format_bytes
-from placer_models.reasons import Demand
+from placer_models.reasons import RuleDemand
 
 
-def _counted_by(rule: str) -> Callable[[PodOnNode], Iterable[Demand]]:
+def _counted_by(rule: str) -> Callable[[PodOnNode], Iterable[RuleDemand]]:
     """Return what asks for the requests of devices that a rule counts."""
 
-    def asked(question: PodOnNode) -> Iterator[Demand]:
+    def asked(question: PodOnNode) -> Iterator[RuleDemand]:
         for request in question.spec.requests.devices:
-            demand = device_demanded(question.spec, question.node, request)
+            demand = device_demand(question.spec, question.node, request)
             if demand.rule == rule:
                 yield demand
 
@@ -51,10 +51,12 @@ def _free(account: Account, kind: str) -> int:
     return sum(of == kind for of, _ in account.devices.free)
 
 
-def _without(stays: Callable[[DeviceRequest], bool]) -> Callable[[PodOnNode, Demand], PodOnNode]:
+def _without(
+    stays: Callable[[DeviceRequest], bool],
+) -> Callable[[PodOnNode, RuleDemand], PodOnNode]:
     """Return what drops those requests of a demand's type that do not stay."""
 
-    def without(asked: PodOnNode, demand: Demand) -> PodOnNode:
+    def without(asked: PodOnNode, demand: RuleDemand) -> PodOnNode:
         spec = _with_devices(asked.spec, lambda r: r.type != demand.subject or stays(r))
         return replace(asked, spec=spec)
 
@@ -69,7 +71,7 @@ def _with_devices(spec: PodSpec, stays: Callable[[DeviceRequest], bool]) -> PodS
     gone = {
         kind
         for kind, strategy in spec.strategies
-        if strategy is DeviceStrategy.APPLY_FOR_EACH_GROUP and not leads
+        if strategy is DeviceRequestFanOut.APPLY_FOR_EACH_GROUP and not leads
     }
     left -= gone
     shared = {request.type for request in asked if request.share} - gone
@@ -94,60 +96,60 @@ def _with_devices(spec: PodSpec, stays: Callable[[DeviceRequest], bool]) -> PodS
     )
 
 
-def _too_few_devices(demand: Demand, asked: PodOnNode, account: Account) -> bool:
+def _too_few_devices(demand: RuleDemand, asked: PodOnNode, account: Account) -> bool:
     return _whole(asked.spec, demand.subject) > _free(account, demand.subject)
 
 
-def _too_few_shares(demand: Demand, asked: PodOnNode, account: Account) -> bool:
+def _too_few_shares(demand: RuleDemand, asked: PodOnNode, account: Account) -> bool:
     return any(
-        r.count > could_share(r.share, demand.subject, account)
+        r.count > count_possible_shares(r.share, demand.subject, account)
         for r in _requests(asked.spec, demand.subject)
         if r.share
     )
 
 
-def _device_amounts(demand: Demand, asked: PodOnNode, account: Account) -> AskedAndLeft:
+def _device_amounts(demand: RuleDemand, asked: PodOnNode, account: Account) -> AskedAndLeft:
     kind = demand.subject
     return AskedAndLeft(_whole(asked.spec, kind), _free(account, kind), kind)
 
 
-def _share_amounts(demand: Demand, asked: PodOnNode, account: Account) -> AskedAndLeft | None:
+def _share_amounts(demand: RuleDemand, asked: PodOnNode, account: Account) -> AskedAndLeft | None:
     """Return how many devices have to give a share, and how many could."""
     kind = demand.subject
     shares = [request for request in _requests(asked.spec, kind) if request.share]
     if len(shares) != 1 or shares[0].share is None:
         return None
     (request,) = shares
-    left = could_share(shares[0].share, kind, account)
+    left = count_possible_shares(shares[0].share, kind, account)
     return AskedAndLeft(request.count, left, f"{kind} with {share_text(shares[0].share)}")
 
 
-def _share_column(demand: Demand, spec: PodSpec) -> Hashable:
+def _share_column(demand: RuleDemand, spec: PodSpec) -> Hashable:
     shares = [request.share for request in _requests(spec, demand.subject) if request.share]
     return (demand.rule, demand.subject, *shares) if len(shares) == 1 else None
 
 
-def _too_few_functions(demand: Demand, asked: PodOnNode, account: Account) -> bool:
+def _too_few_functions(demand: RuleDemand, asked: PodOnNode, account: Account) -> bool:
     wish = dict(asked.spec.functions)[demand.subject]
     return any(
-        r.count > could_share(r.share, demand.subject, account, wish)
+        r.count > count_possible_shares(r.share, demand.subject, account, wish)
         for r in _requests(asked.spec, demand.subject)
         if r.share
     )
 
 
-def _not_all(demand: Demand, asked: PodOnNode, account: Account) -> bool:
+def _not_all(demand: RuleDemand, asked: PodOnNode, account: Account) -> bool:
     """Return whether not all devices that a strategy wants are ready."""
     kind = demand.subject
     there = sum(device.type == kind for device in account.devices.healthy)
     (request,) = _requests(asked.spec, kind)
     share = request.share
-    ready = could_share(share, kind, account) if share else _free(account, kind)
+    ready = count_possible_shares(share, kind, account) if share else _free(account, kind)
     strategy = dict(asked.spec.strategies)[kind]
-    return ready < (max(1, there) if strategy is DeviceStrategy.APPLY_FOR_ALL else 1)
+    return ready < (max(1, there) if strategy is DeviceRequestFanOut.APPLY_FOR_ALL else 1)
 
 
-def could_share(
+def count_possible_shares(
     share: DeviceShare,
     kind: str,
     account: Account,
@@ -164,8 +166,8 @@ def could_share(
         is_free = key in devices.free
         if not (is_free or key in devices.shared):
             continue
-        totals = totals_of(device)
-        left = share_room(totals) if is_free else devices.shared[key]
+        totals = device_capacity_of(device)
+        left = whole_device_amounts(totals) if is_free else devices.shared[key]
         wanted = function is not None  # an empty selector takes any
         ready = free_functions(device, devices.held_functions) if wanted else ()
         each = ShareableDevice(left, totals, ready)
@@ -176,19 +178,19 @@ def could_share(
     return count
 
 
-def _is_alone(demand: Demand, asked: PodOnNode) -> bool:
+def _is_alone(demand: RuleDemand, asked: PodOnNode) -> bool:
     """Return whether one request is all that is asked of the type, with no strategy."""
     requests = _requests(asked.spec, demand.subject)
     return len(requests) == 1 and demand.subject not in dict(asked.spec.strategies)
 
 
-def _is_one_instance(_: Demand, asked: PodOnNode) -> bool:
+def _is_one_instance(_: RuleDemand, asked: PodOnNode) -> bool:
     """Return whether the pod asks for one MIG instance: several of one GPU overlap."""
     requests = asked.spec.requests.devices
     return sum(request.count for request in requests if is_mig_instance(request.type)) == 1
 
 
-def _per_numa_node(demand: Demand, asked: PodOnNode, account: Account) -> PerNumaNode:
+def _per_numa_node(demand: RuleDemand, asked: PodOnNode, account: Account) -> PerNumaNode:
     free = account.devices.free
     left = Counter(
         device.numa_node
@@ -209,11 +211,11 @@ def share_text(share: DeviceShare) -> str:
     return " and ".join(parts)
 
 
-def _count(demand: Demand, spec: PodSpec) -> str:
+def _count(demand: RuleDemand, spec: PodSpec) -> str:
     return f"{_whole(spec, demand.subject)} {demand.subject}"
 
 
-def _shares(demand: Demand, spec: PodSpec) -> str:
+def _shares(demand: RuleDemand, spec: PodSpec) -> str:
     return listed(
         [
             f"{share_text(request.share)} of {request.count} {request.type}"
@@ -223,40 +225,40 @@ def _shares(demand: Demand, spec: PodSpec) -> str:
     )
 
 
-def _by_strategy(demand: Demand, spec: PodSpec) -> str:
+def _by_strategy(demand: RuleDemand, spec: PodSpec) -> str:
     kind = demand.subject
     shares = [f"{share_text(r.share)} of " for r in _requests(spec, kind) if r.share]
     what = f"{demand.word} {kind}" if demand.word else f"one {kind} for each group"
     return f"{''.join(shares)}{what}"
 
 
-def _functions(asked: PodOnNode) -> Iterator[Demand]:
-    yield from (Demand("device-functions", kind) for kind, _ in asked.spec.functions)
+def _functions(asked: PodOnNode) -> Iterator[RuleDemand]:
+    yield from (RuleDemand("device-functions", kind) for kind, _ in asked.spec.functions)
 
 
-def _without_functions(asked: PodOnNode, demand: Demand) -> PodOnNode:
+def _without_functions(asked: PodOnNode, demand: RuleDemand) -> PodOnNode:
     functions = tuple(wish for wish in asked.spec.functions if wish[0] != demand.subject)
     return replace(asked, spec=replace(asked.spec, functions=functions))
 
 
-def _say_functions(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+def _say_functions(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     kind = demand.subject
     text = f"device-functions asks a virtual function of {spec.requests.count_of(kind)} {kind}"
     return text, demands_of_type(kind, others)
 
 
-def _scopes(asked: PodOnNode) -> Iterator[Demand]:
+def _scopes(asked: PodOnNode) -> Iterator[RuleDemand]:
     for kind, scope in asked.spec.scopes:
         if scope is not DeviceScope.NODE and asked.spec.requests.count_of(kind) > 1:
-            yield Demand("device-scope", kind, scope)
+            yield RuleDemand("device-scope", kind, scope)
 
 
-def _without_scope(asked: PodOnNode, demand: Demand) -> PodOnNode:
+def _without_scope(asked: PodOnNode, demand: RuleDemand) -> PodOnNode:
     scopes = tuple(scope for scope in asked.spec.scopes if scope[0] != demand.subject)
     return replace(asked, spec=replace(asked.spec, scopes=scopes))
 
 
-def _say_scope(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+def _say_scope(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     kind = demand.subject
     count = spec.requests.count_of(kind)
     return f"device-scope asks {count} {kind} within one {demand.word}", demands_of_type(
@@ -264,51 +266,51 @@ def _say_scope(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     )
 
 
-def _partition(asked: PodOnNode) -> Iterator[Demand]:
+def _partition(asked: PodOnNode) -> Iterator[RuleDemand]:
     if asked.node.honors_table and asked.spec.requests.count_of(GPU):
-        yield Demand("partition")
+        yield RuleDemand("partition")
 
 
-def _without_partition(asked: PodOnNode, _: Demand) -> PodOnNode:
+def _without_partition(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
     return replace(asked, node=replace(asked.node, partition_policy=None))
 
 
-def _say_partition(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+def _say_partition(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     text = f"partition asks a free one of {spec.requests.count_of(GPU)} gpu"
     return text, demands_of_type(GPU, others)
 
 
-def _joint(asked: PodOnNode) -> Iterator[Demand]:
+def _joint(asked: PodOnNode) -> Iterator[RuleDemand]:
     joint = asked.spec.joint
     if joint and joint.strength is Strength.REQUIRED:
-        yield Demand("joint", word=joint.scope)
+        yield RuleDemand("joint", word=joint.scope)
 
 
-def _without_joint(asked: PodOnNode, _: Demand) -> PodOnNode:
+def _without_joint(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
     """Make it a wish, not nothing: other devices may follow those that are side by side."""
     joint = asked.spec.joint and replace(asked.spec.joint, strength=Strength.PREFERRED)
     return replace(asked, spec=replace(asked.spec, joint=joint))
 
 
-def _say_joint(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+def _say_joint(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     assert spec.joint is not None
     strategies = dict(spec.strategies)
     types = [
         f"one {kind} for each group" if kind in strategies else f"{count} {kind}"
         for kind in spec.joint.types
         if (count := spec.requests.count_of(kind))
-        and strategies.get(kind) is not DeviceStrategy.APPLY_FOR_ALL
+        and strategies.get(kind) is not DeviceRequestFanOut.APPLY_FOR_ALL
     ]
     text = f"joint asks {listed(types)} side by side ({spec.joint.scope})"
     return text, [other for other in others if other.subject in spec.joint.types]
 
 
 def _of_variants(
-    brief: Callable[[Demand, PodSpec], str], *, shared: bool
-) -> Callable[[Demand, PodSpec], str]:
+    brief: Callable[[RuleDemand, PodSpec], str], *, shared: bool
+) -> Callable[[RuleDemand, PodSpec], str]:
     """Return what tells a demand of a pod that asks for other devices on other nodes: all of it."""
 
-    def told(demand: Demand, spec: PodSpec) -> str:
+    def told(demand: RuleDemand, spec: PodSpec) -> str:
         if not spec.variants:
             return brief(demand, spec)
         asking = [
@@ -330,7 +332,7 @@ AMOUNTS = (
         lacks=_too_few_devices,
         settles=_is_alone,
         amounts=_device_amounts,
-        column=by_subject,
+        column=demand_subject_key,
         is_amount=True,
         per_numa_node=_per_numa_node,
     ),

@@ -9,12 +9,12 @@ from placer.counting.account import Account, Side
 from placer.greedy.columns import Mask
 from placer.greedy.domain_limits import DomainCounts
 from placer.search.reasons.rule import ReasonRule, Said
-from placer.state.domain_limits import limits_at
+from placer.state.domain_limits import domain_limit_lookup
 from placer_models.cluster import Nodes, RunningPod
 from placer_models.domains import NO_DOMAIN
 from placer_models.pod import PodSpec
 from placer_models.problem.tasks import DomainTask
-from placer_models.reasons import Blocker, Demand
+from placer_models.reasons import Blocker, RuleDemand
 from placer_models.relations import RELATIONS, DomainLimit, domain_limits
 
 OF_OTHERS = "of a pod that is placed"
@@ -68,7 +68,9 @@ class LimitedDomains:
         if not any(True for one in sides for _ in domain_limits(*one)):
             return []
         if self._limits is None:
-            self._limits = limits_at(self.nodes, map(self.account_at, range(len(self.nodes))))
+            self._limits = domain_limit_lookup(
+                self.nodes, map(self.account_at, range(len(self.nodes)))
+            )
         limits = [*self._limits(sides)]
         counts = DomainCounts([task for _, task in limits], len(sides), len(self.nodes))
         for other, index in asking:
@@ -80,15 +82,15 @@ class LimitedDomains:
             elsewhere = np.zeros(len(self.nodes), dtype=bool)
             if own and task.required:
                 elsewhere = np.array(task.domains) == NO_DOMAIN
-                found.append((Blocker(Demand(task.rule, word=limit.nodes_said)), ~elsewhere))
+                found.append((Blocker(RuleDemand(task.rule, word=limit.nodes_said)), ~elsewhere))
             if number in kept:
                 word = limit.said if own else OF_OTHERS
                 # Of a node in no domain it is said once.
-                found.append((Blocker(Demand(task.rule, word=word)), kept[number] | elsewhere))
+                found.append((Blocker(RuleDemand(task.rule, word=word)), kept[number] | elsewhere))
         return found
 
 
-def _said(demand: Demand, _: Sequence[Demand], __: PodSpec) -> Said:
+def _said(demand: RuleDemand, _: Sequence[RuleDemand], __: PodSpec) -> Said:
     own = "" if demand.word == OF_OTHERS else "asks "
     return f"{demand.rule} {own}{demand.word}", ()
 

@@ -13,11 +13,11 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node, Nodes, RunningPod
 from placer_models.network import NODE_LEVEL
 from placer_models.pod import PodSpec
-from placer_models.selectors import LabelPair, needed_label_sets
+from placer_models.selectors import LabelPair, required_label_alternatives
 
 
 @dataclass(frozen=True, slots=True)
-class FirstPod:
+class FirstAffinityPod:
     """A pod of the answer that has no company because its term means no other pod."""
 
     namespace: str
@@ -30,16 +30,16 @@ class FirstPod:
         return domain not in (None, self.domain)
 
 
-class FirstPods:
+class FirstAffinityPods:
     """The first pods of an answer, found by the labels of whom they mean."""
 
-    def __init__(self, found: Iterable[FirstPod] = ()) -> None:
-        self._by_label: dict[LabelPair | None, list[FirstPod]] = {}
-        self._meaning: dict[Hashable, tuple[FirstPod, ...]] = {}
+    def __init__(self, found: Iterable[FirstAffinityPod] = ()) -> None:
+        self._by_label: dict[LabelPair | None, list[FirstAffinityPod]] = {}
+        self._meaning: dict[Hashable, tuple[FirstAffinityPod, ...]] = {}
         for first in found:
             # A pod that is meant has one of these labels; None stands for any labels.
             few: Sequence[LabelPair | None] = min(
-                needed_label_sets(first.term.labels, first.term.expressions),
+                required_label_alternatives(first.term.labels, first.term.expressions),
                 key=len,
                 default=(None,),
             )
@@ -52,7 +52,7 @@ class FirstPods:
             first.keeps_off(node) for first in self._that_mean(spec, namespace)
         )
 
-    def _that_mean(self, spec: PodSpec, namespace: str) -> tuple[FirstPod, ...]:
+    def _that_mean(self, spec: PodSpec, namespace: str) -> tuple[FirstAffinityPod, ...]:
         """Return those for which such a pod would be company."""
         known = namespace, spec.labels, spec.qos.owns_cpus
         if known not in self._meaning:
@@ -66,12 +66,12 @@ class FirstPods:
         return self._meaning[known]
 
 
-def pods_without_company(
+def find_first_affinity_pods(
     nodes: tuple[Node, ...],
     arrived: Iterable[RunningPod],
     crowd: OtherPods,
     stop: Callable[[], bool],
-) -> Iterator[FirstPod]:
+) -> Iterator[FirstAffinityPod]:
     """Yield each of the pods that have arrived that is the first of its kind.
 
     Args:
@@ -98,4 +98,4 @@ def pods_without_company(
             if crowd.company.number(term, namespace, most=2) == int(itself):
                 place = here[here.position[runner.placement.node]]
                 domain = place.topology_domain(term.topology or NODE_LEVEL)
-                yield FirstPod(namespace, term, domain or "")
+                yield FirstAffinityPod(namespace, term, domain or "")

@@ -3,44 +3,44 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from placer.search.reasons.alone import PlaceableCount, most_placed
-from placer.search.reasons.guesses import may_decide
+from placer.search.reasons.alone import PlaceableCount, count_placeable_pods
+from placer.search.reasons.guesses import may_guesses_decide
 from placer.search.reasons.stages import NodesAtStage
 from placer.state.out_of_time import OutOfTimeError, raise_if_out_of_time
 from placer_models.cluster import Instance, Node
 from placer_models.files.errors import counted
-from placer_models.network import NODE_LEVEL, Grouping, LevelRule
+from placer_models.network import NODE_LEVEL, GatherOrSpread, LevelRule
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.policy import GatherLevel
 from placer_models.reasons import (
     Blocker,
-    Demand,
     FewMembers,
     GroupTooLarge,
-    OutOfTime,
+    NoPlaceStage,
     Reason,
-    When,
+    ReasonTimeout,
+    RuleDemand,
 )
-from placer_models.relations import without_company
+from placer_models.relations import without_needs_met_later
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceShortage:
+class StagedReason:
     """The stage from which on something has no place, and the reason."""
 
-    when: When
+    when: NoPlaceStage
     why: Reason
 
 
-def gang_shortage(gang: Gang, stages: Sequence[NodesAtStage]) -> PlaceShortage | None:
+def staged_reason_of_gang(gang: Gang, stages: Sequence[NodesAtStage]) -> StagedReason | None:
     """Return from when on too few members of a gang have a place, or None if enough have."""
     few = (replace(gang, minimum=1, priority=0, weight=1),)
     for stage in stages:
         found = _most(few, (), stage)
         if found is None or found.pods < gang.minimum <= found.most:
-            return PlaceShortage(stage.when, OutOfTime())
+            return StagedReason(stage.when, ReasonTimeout())
         if found.most < gang.minimum:
-            return PlaceShortage(
+            return StagedReason(
                 stage.when,
                 FewMembers(
                     stage.when,
@@ -57,17 +57,17 @@ def gang_shortage(gang: Gang, stages: Sequence[NodesAtStage]) -> PlaceShortage |
 
 def group_shortage(
     group: GangGroup, gangs: Sequence[Gang], stages: Sequence[NodesAtStage]
-) -> PlaceShortage | None:
+) -> StagedReason | None:
     """Return from when on a gang group has no room as a whole, or None if it has room."""
     equal = tuple(replace(gang, priority=0, weight=1) for gang in gangs)
     least = sum(gang.minimum for gang in gangs)
     for stage in stages:
         found = _most(equal, (group,), stage)
         if found is None or found.pods == 0 < least <= found.most:
-            return PlaceShortage(stage.when, OutOfTime())
+            return StagedReason(stage.when, ReasonTimeout())
         if found.most < least:
             guessed = _hangs_on_guess(gangs, stage)
-            return PlaceShortage(stage.when, GroupTooLarge(stage.when, group.name, guessed))
+            return StagedReason(stage.when, GroupTooLarge(stage.when, group.name, guessed))
     return None
 
 
@@ -75,7 +75,7 @@ def _hangs_on_guess(gangs: Sequence[Gang], stage: NodesAtStage) -> bool:
     """Return whether guesses about running pods may decide how many members have a place."""
     specs = {pod.spec for gang in gangs for pod in gang.pods}
     return any(
-        may_decide(spec, node, running)
+        may_guesses_decide(spec, node, running)
         for node, running in zip(stage.nodes, stage.running, strict=True)
         for spec in specs
     )
@@ -87,7 +87,7 @@ def _most(
     try:
         raise_if_out_of_time(lambda: stage.budget.over)
         world = _world(gangs, groups, stage)
-        return most_placed(world, stage.budget, list(stage.accounts()), stage.is_over)
+        return count_placeable_pods(world, stage.budget, list(stage.accounts()), stage.is_over)
     except OutOfTimeError:
         return None
 
@@ -97,7 +97,7 @@ def _world(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: NodesAtS
 
     Before all is placed, company may still come, so the pods do not ask for it.
     """
-    if stage.when is not When.PLACED:
+    if stage.when is not NoPlaceStage.PLACED:
         gangs = [replace(gang, pods=tuple(map(_alone, gang.pods))) for gang in gangs]
     return Instance(
         tuple(replace(node, offered=False) if node.offered else node for node in stage.nodes),
@@ -108,7 +108,7 @@ def _world(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: NodesAtS
 
 
 def _alone(pod: Pod) -> Pod:
-    spec = without_company(pod.spec)
+    spec = without_needs_met_later(pod.spec)
     return pod if spec is pod.spec else replace(pod, spec=spec)
 
 
@@ -119,20 +119,20 @@ def level_blocker(gang: Gang, members: Sequence[Node], node: Node) -> Blocker | 
         there = [member.domain(rule.level) for member in members]
         count = 1 + there.count(here)
         match rule.grouping:
-            case Grouping.GATHER:
+            case GatherOrSpread.GATHER:
                 broken, word = count <= len(members), rule.level
-            case Grouping.SPREAD:
+            case GatherOrSpread.SPREAD:
                 broken = count > rule.count
                 word = f"at most {counted(rule.count, 'member')} in one {rule.level}"
-            case Grouping.MULTIPLES:
+            case GatherOrSpread.MULTIPLES:
                 broken = count % rule.count > 0
                 word = f"a multiple of {rule.count} members in one {rule.level}"
         if here is not None and broken:
-            return Blocker(Demand(rule.grouping.value, word=word))
+            return Blocker(RuleDemand(rule.grouping.value, word=word))
     return None
 
 
 def _rules(gang: Gang) -> Iterator[LevelRule]:
     if gang.gather is GatherLevel.NODE:
-        yield LevelRule(NODE_LEVEL, Grouping.GATHER)
+        yield LevelRule(NODE_LEVEL, GatherOrSpread.GATHER)
     yield from (rule for rule in gang.levels if rule.required)

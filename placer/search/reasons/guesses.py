@@ -20,12 +20,12 @@ def hangs_on_guess(
 ) -> bool:
     """Return whether a blocker might not be there, were the memory of running pods elsewhere."""
     rules = [REASON_RULES[demand.rule] for demand in (blocker.demand, *blocker.others)]
-    return any(rule.binds_to_numa_nodes for rule in rules) and may_decide(
+    return any(rule.binds_to_numa_nodes for rule in rules) and may_guesses_decide(
         spec, node, running, memory=any(rule.takes_memory for rule in rules)
     )
 
 
-def may_decide(
+def may_guesses_decide(
     spec: PodSpec, node: Node, running: Iterable[RunningPod], *, memory: bool = True
 ) -> bool:
     """Return whether guesses may decide if a pod has a place on a node.

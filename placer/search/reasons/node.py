@@ -5,27 +5,27 @@ from dataclasses import replace
 
 from placer.counting.account import Account
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.rule import ReasonRule, Said, always_settled
+from placer.search.reasons.rule import ReasonRule, Said, always_settled_by_counting
 from placer_models.node_rules import NODE_RULES, NodeRule
 from placer_models.pod import PodSpec
-from placer_models.reasons import Demand
+from placer_models.reasons import RuleDemand
 
 
 def _of_node(rule: NodeRule) -> ReasonRule:
     """Return what the reasons know of a rule about what nodes are."""
 
-    def asked(question: PodOnNode) -> Iterator[Demand]:
+    def asked(question: PodOnNode) -> Iterator[RuleDemand]:
         if rule.asked(question.spec, question.node):
-            yield Demand(rule.name, word=rule.word(question.spec, question.node))
+            yield RuleDemand(rule.name, word=rule.word(question.spec, question.node))
 
-    def without(question: PodOnNode, _: Demand) -> PodOnNode:
+    def without(question: PodOnNode, _: RuleDemand) -> PodOnNode:
         spec, node = rule.dropped(question.spec, question.node)
         return replace(question, spec=spec, node=node)
 
-    def said(demand: Demand, _: Sequence[Demand], spec: PodSpec) -> Said:
+    def said(demand: RuleDemand, _: Sequence[RuleDemand], spec: PodSpec) -> Said:
         return f"{rule.name} {demand.word or rule.said(spec)}".rstrip(), ()
 
-    def lacks(_: Demand, question: PodOnNode, __: Account) -> bool:
+    def lacks(_: RuleDemand, question: PodOnNode, __: Account) -> bool:
         return not rule.kept(question.spec, question.node)
 
     return ReasonRule(
@@ -34,15 +34,15 @@ def _of_node(rule: NodeRule) -> ReasonRule:
         without=without,
         said=said,
         lacks=lacks,
-        settles=always_settled,
+        settles=always_settled_by_counting,
         inside=False,
     )
 
 
-def _missing_levels(asked: PodOnNode) -> Iterator[Demand]:
+def _missing_levels(asked: PodOnNode) -> Iterator[RuleDemand]:
     missing = [level for level in asked.levels if asked.node.domain(level) is None]
     if missing:
-        yield Demand("domain", word=" and no ".join(missing))
+        yield RuleDemand("domain", word=" and no ".join(missing))
 
 
 RULES = (
@@ -53,7 +53,7 @@ RULES = (
         without=lambda asked, _: replace(asked, levels=()),
         said=lambda demand, *_: (f"domain: belongs to no {demand.word}", ()),
         lacks=lambda *_: True,
-        settles=always_settled,
+        settles=always_settled_by_counting,
         inside=False,
     ),
     # What a gang asks of its members together is looked at by `gangs`.

@@ -5,56 +5,62 @@ from dataclasses import replace
 
 from placer.search.reasons.question import (
     PodOnNode,
-    is_unwanted,
-    labels_text,
+    affinity_labels_text,
+    affinity_terms_text,
+    is_kept_away_by_others,
     lacks_company,
-    unwanted_terms,
-    wanted_labels_text,
+    terms_keeping_pod_away,
 )
-from placer.search.reasons.rule import ReasonRule, Said, always_settled, demands_of_rule, own_cpus
+from placer.search.reasons.rule import (
+    ReasonRule,
+    Said,
+    always_settled_by_counting,
+    demands_of_rule,
+    own_cpus,
+)
 from placer_models.affinity import AffinityTerm
 from placer_models.files.errors import counted
 from placer_models.pod import PodSpec
-from placer_models.reasons import Demand
+from placer_models.reasons import RuleDemand
 
 
-def _wanted(asked: PodOnNode) -> Iterator[Demand]:
+def _wanted(asked: PodOnNode) -> Iterator[RuleDemand]:
     if asked.crowd is not None and any(
         term.required and not term.apart and not term.inside for term in asked.spec.affinity
     ):
-        yield Demand("affinity")
+        yield RuleDemand("affinity")
 
 
-def _kept_apart(asked: PodOnNode) -> Iterator[Demand]:
+def _kept_apart(asked: PodOnNode) -> Iterator[RuleDemand]:
     if asked.crowd is None:
         return
     there = any(runner.pod.spec.affinity for runner in asked.running)
     if asked.spec.affinity or there or asked.crowd.domains:
-        yield Demand("anti-affinity", word=wanted_labels_text(unwanted_terms(asked)))
+        yield RuleDemand("anti-affinity", word=affinity_terms_text(terms_keeping_pod_away(asked)))
 
 
-def _wanted_inside(asked: PodOnNode) -> Iterator[Demand]:
+def _wanted_inside(asked: PodOnNode) -> Iterator[RuleDemand]:
     if asked.crowd is not None and any(t.inside and not t.apart for t in asked.spec.affinity):
-        yield Demand("affinity inside")
+        yield RuleDemand("affinity inside")
 
 
-def _kept_apart_inside(asked: PodOnNode) -> Iterator[Demand]:
+def _kept_apart_inside(asked: PodOnNode) -> Iterator[RuleDemand]:
     if asked.crowd is not None and any(
         term.inside and term.apart
         for side in (asked.spec, *(runner.pod.spec for runner in asked.running))
         for term in side.affinity
     ):
-        yield Demand("anti-affinity inside")
+        yield RuleDemand("anti-affinity inside")
 
 
-def _without(drops: Callable[[AffinityTerm], bool]) -> Callable[[PodOnNode, Demand], PodOnNode]:
+def _without(drops: Callable[[AffinityTerm], bool]) -> Callable[[PodOnNode, RuleDemand], PodOnNode]:
     """Return what drops terms of the pod, and of the pods that run there as well."""
 
     def kept(spec: PodSpec) -> PodSpec:
         terms = tuple(term for term in spec.affinity if not drops(term))
         return spec if terms == spec.affinity else replace(spec, affinity=terms)
 
-    def without(asked: PodOnNode, _: Demand) -> PodOnNode:
+    def without(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
         running = tuple(
             replace(runner, pod=replace(runner.pod, spec=kept(runner.pod.spec)))
             for runner in asked.running
@@ -64,29 +70,29 @@ def _without(drops: Callable[[AffinityTerm], bool]) -> Callable[[PodOnNode, Dema
     return without
 
 
-def _affinity(demand: Demand, _: Sequence[Demand], spec: PodSpec) -> Said:
+def _affinity(demand: RuleDemand, _: Sequence[RuleDemand], spec: PodSpec) -> Said:
     if demand.word:
         return f"affinity {demand.word}, which would have to be with it", ()
     wanted = [t for t in spec.affinity if t.required and not t.apart and not t.inside]
-    return f"affinity asks a pod with {wanted_labels_text(wanted)}", ()
+    return f"affinity asks a pod with {affinity_terms_text(wanted)}", ()
 
 
-def _anti_affinity(demand: Demand, _: Sequence[Demand], __: PodSpec) -> Said:
+def _anti_affinity(demand: RuleDemand, _: Sequence[RuleDemand], __: PodSpec) -> Said:
     if demand.word:
         return f"anti-affinity asks no pod with {demand.word}", ()
     return "anti-affinity of a pod that is there", ()
 
 
-def _affinity_inside(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+def _affinity_inside(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     wanted = [t for t in spec.affinity if t.required and not t.apart and t.inside]
     places = " and ".join(dict.fromkeys(term.level.place for term in wanted))
-    text = f"affinity asks a pod with {labels_text(wanted)} on each {places} of its CPUs"
+    text = f"affinity asks a pod with {affinity_labels_text(wanted)} on each {places} of its CPUs"
     return text, demands_of_rule("cpu-count", others)
 
 
-def _anti_affinity_inside(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+def _anti_affinity_inside(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     apart = [term for term in spec.affinity if term.required and term.apart and term.inside]
-    whom = f"pods with {labels_text(apart)}" if apart else "pods that keep away from it"
+    whom = f"pods with {affinity_labels_text(apart)}" if apart else "pods that keep away from it"
     text = f"anti-affinity asks {counted(own_cpus(spec), 'CPU')} apart from {whom}"
     return text, demands_of_rule("cpu-count", others)
 
@@ -98,7 +104,7 @@ ON_NODES = (
         without=_without(lambda term: not term.inside and not term.apart),
         said=_affinity,
         lacks=lambda _, asked, __: lacks_company(asked),
-        settles=always_settled,
+        settles=always_settled_by_counting,
         inside=False,
         opened_by_others=True,
     ),
@@ -107,8 +113,8 @@ ON_NODES = (
         asked=_kept_apart,
         without=_without(lambda term: not term.inside and term.apart),
         said=_anti_affinity,
-        lacks=lambda demand, asked, _: bool(demand.word) or is_unwanted(asked),
-        settles=always_settled,
+        lacks=lambda demand, asked, _: bool(demand.word) or is_kept_away_by_others(asked),
+        settles=always_settled_by_counting,
         inside=False,
     ),
 )

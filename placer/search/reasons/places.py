@@ -3,23 +3,23 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from placer.search.reasons.cpus import say_pool
+from placer.search.reasons.cpus import say_which_pool_is_short
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.rule import (
     ReasonRule,
     Said,
     demands_of_rule,
     listed,
-    named_demand,
     own_cpus,
+    rule_demand_text,
 )
-from placer.state.fits import BY_CONTAINER, alignment_demanded
-from placer_models.bound import bound_to, naming_homes
+from placer.state.fits import BY_CONTAINER, alignment_demand
+from placer_models.bound import bound_to, with_bound_numa_nodes
 from placer_models.cluster import RunningPod
 from placer_models.files.errors import counted
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
-from placer_models.reasons import Demand
+from placer_models.reasons import RuleDemand
 
 
 def _bound_beside(asked: PodOnNode) -> list[RunningPod]:
@@ -27,22 +27,22 @@ def _bound_beside(asked: PodOnNode) -> list[RunningPod]:
     return [r for r in asked.running if bound_to(r.placement, r.pod.spec, node)]
 
 
-def _bound_pool(asked: PodOnNode) -> Iterator[Demand]:
+def _bound_pool(asked: PodOnNode) -> Iterator[RuleDemand]:
     if asked.spec.qos.owns_cpus and not all(
         runner.pod.spec.constrained_burst for runner in _bound_beside(asked)
     ):
-        yield Demand("bound-pool")
+        yield RuleDemand("bound-pool")
 
 
-def _burst(asked: PodOnNode) -> Iterator[Demand]:
+def _burst(asked: PodOnNode) -> Iterator[RuleDemand]:
     spec = asked.spec
     if spec.constrained_burst or (
         spec.qos.owns_cpus and any(r.pod.spec.constrained_burst for r in _bound_beside(asked))
     ):
-        yield Demand("constrained-burst")
+        yield RuleDemand("constrained-burst")
 
 
-def _without_burst(asked: PodOnNode, _: Demand) -> PodOnNode:
+def _without_burst(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
     """Drop the burst limit of the pod, or of the pods that run there."""
 
     def freed(runner: RunningPod) -> RunningPod:
@@ -54,12 +54,12 @@ def _without_burst(asked: PodOnNode, _: Demand) -> PodOnNode:
     if asked.spec.constrained_burst:
         # Restricted counts the limit: with the request alone it may allow other sets of NUMA nodes.
         if AlignmentPolicy.RESTRICTED in (asked.spec.alignment, asked.node.alignment):
-            asked = _not_aligned(asked, Demand("alignment"))
+            asked = _not_aligned(asked, RuleDemand("alignment"))
         return replace(asked, spec=replace(asked.spec, constrained_burst=False))
     return replace(asked, running=tuple(map(freed, asked.running)))
 
 
-def _not_bound(asked: PodOnNode, _: Demand) -> PodOnNode:
+def _not_bound(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
     """Let pods float that a policy has bound to some NUMA nodes of the node."""
     running = (r if r.pod.spec.constrained_burst else _floating(r) for r in asked.running)
     return replace(asked, running=tuple(running))
@@ -72,12 +72,16 @@ def _floating(runner: RunningPod) -> RunningPod:
     return replace(runner, placement=replace(runner.placement, cpu_milli=(), containers=parts))
 
 
-def _limit(demand: Demand, spec: PodSpec) -> str:
+def _limit(demand: RuleDemand, spec: PodSpec) -> str:
     """Return what a pod under ConstrainedBurst wants of NUMA nodes."""
-    return named_demand(demand, spec) if spec.qos.owns_cpus else f"a pool of {spec.burst_cpus} CPUs"
+    return (
+        rule_demand_text(demand, spec)
+        if spec.qos.owns_cpus
+        else f"a pool of {spec.burst_cpus} CPUs"
+    )
 
 
-def _say_burst(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+def _say_burst(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     if spec.qos.owns_cpus:
         text = f"constrained-burst needs CPUs that the pod would own, {own_cpus(spec)} of them"
         return text, demands_of_rule("cpu-count", others)
@@ -87,14 +91,14 @@ def _say_burst(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
     return f"constrained-burst asks {_limit(demand, spec)}", ()
 
 
-def _alignment(asked: PodOnNode) -> Iterator[Demand]:
-    if (aligned := alignment_demanded(asked.spec, asked.node)) is not None:
+def _alignment(asked: PodOnNode) -> Iterator[RuleDemand]:
+    if (aligned := alignment_demand(asked.spec, asked.node)) is not None:
         yield aligned
 
 
-def _not_aligned(asked: PodOnNode, _: Demand) -> PodOnNode:
+def _not_aligned(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
     """Drop the policy that the pod would come under; who runs there stays bound as it is."""
-    running = (replace(r, placement=naming_homes(r, asked.node)) for r in asked.running)
+    running = (replace(r, placement=with_bound_numa_nodes(r, asked.node)) for r in asked.running)
     return replace(
         asked,
         spec=replace(asked.spec, alignment=AlignmentPolicy.NONE, scope=None),
@@ -109,7 +113,7 @@ BOUND = (
         binds_to_numa_nodes=True,
         asked=_bound_pool,
         without=_not_bound,
-        said=say_pool,
+        said=say_which_pool_is_short,
     ),
     ReasonRule(
         name="constrained-burst",
@@ -121,7 +125,7 @@ BOUND = (
 )
 
 
-def alignment_of(rules: Mapping[str, ReasonRule]) -> ReasonRule:
+def alignment_reason_rule(rules: Mapping[str, ReasonRule]) -> ReasonRule:
     """Return what the reasons know of alignment.
 
     Args:
@@ -129,7 +133,7 @@ def alignment_of(rules: Mapping[str, ReasonRule]) -> ReasonRule:
 
     """
 
-    def said(demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+    def said(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
         policy = demand.word.removesuffix(BY_CONTAINER)
         each = demand.word.removeprefix(policy)
         if each:

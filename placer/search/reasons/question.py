@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
-from placer.state.label_index import LabelIndex, traits_of
+from placer.state.label_index import LabelIndex, affinity_traits_of
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node, RunningPod
 from placer_models.effective import effective_alignment
@@ -25,7 +25,7 @@ class Company:
     """
 
     def __init__(self, running: Iterable[RunningPod]) -> None:
-        self._counts = Counter(traits_of(r.pod.spec, r.pod.namespace) for r in running)
+        self._counts = Counter(affinity_traits_of(r.pod.spec, r.pod.namespace) for r in running)
         self._index = LabelIndex((traits, traits) for traits in self._counts)
 
     def has(self, term: AffinityTerm, namespace: str) -> bool:
@@ -75,7 +75,7 @@ class PodOnNode:
         return self.crowd.within(self.node, term.topology) if self.crowd else Company(())
 
 
-def has_bound(asked: PodOnNode) -> bool:
+def has_bound_pods(asked: PodOnNode) -> bool:
     """Return whether pods of a pool run on the node that may be bound to some of its NUMA nodes."""
     binding = (AlignmentPolicy.RESTRICTED, AlignmentPolicy.SINGLE_NUMA_NODE)
     return any(
@@ -153,14 +153,14 @@ def lacks_company(asked: PodOnNode) -> bool:
     )
 
 
-def unwanted_terms(asked: PodOnNode) -> Iterator[AffinityTerm]:
+def terms_keeping_pod_away(asked: PodOnNode) -> Iterator[AffinityTerm]:
     """Yield the pod's terms that keep it away from a pod on the node, or in a domain of it."""
     for term in asked.spec.affinity:
         if _parts(term) and asked.around(term).has(term, asked.namespace):
             yield term
 
 
-def is_unwanted(asked: PodOnNode) -> bool:
+def is_kept_away_by_others(asked: PodOnNode) -> bool:
     """Return whether a pod on the node, or in a domain of it, keeps away from this one."""
     mine = asked.spec
     around = [_shunning(asked.running, "")]
@@ -174,18 +174,20 @@ def is_unwanted(asked: PodOnNode) -> bool:
     )
 
 
-def labels_text(terms: Iterable[AffinityTerm]) -> str:
+def affinity_labels_text(terms: Iterable[AffinityTerm]) -> str:
     """Return the labels that terms look for, for people."""
     return " and one with ".join(dict.fromkeys(term.said for term in terms))
 
 
-def wanted_labels_text(terms: Iterable[AffinityTerm]) -> str:
+def affinity_terms_text(terms: Iterable[AffinityTerm]) -> str:
     """Return, for people, the labels that terms look for, and where; empty without terms."""
     places: dict[str, list[AffinityTerm]] = {}
     for term in terms:
         where = f"in the same {term.topology}" if term.wide else "on the node"
         places.setdefault(where, []).append(term)
-    return " and one with ".join(f"{labels_text(some)} {where}" for where, some in places.items())
+    return " and one with ".join(
+        f"{affinity_labels_text(some)} {where}" for where, some in places.items()
+    )
 
 
 def _parts(term: AffinityTerm) -> bool:

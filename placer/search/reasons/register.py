@@ -6,7 +6,7 @@ from placer.counting.account import Account
 from placer.search.reasons import amounts, cpus, devices, domain_limits, node, others, places
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.rule import ReasonRule
-from placer_models.reasons import Demand
+from placer_models.reasons import RuleDemand
 
 _BEFORE_ALIGNMENT = (
     *node.RULES,
@@ -25,31 +25,32 @@ _BEFORE_ALIGNMENT = (
 _KNOWN_TO_ALIGNMENT = {rule.name: rule for rule in _BEFORE_ALIGNMENT}
 
 REASON_RULES: Mapping[str, ReasonRule] = _KNOWN_TO_ALIGNMENT | {
-    rule.name: rule for rule in (places.alignment_of(_KNOWN_TO_ALIGNMENT), *domain_limits.RULES)
+    rule.name: rule
+    for rule in (places.alignment_reason_rule(_KNOWN_TO_ALIGNMENT), *domain_limits.RULES)
 }
 """Name -> rule. First what the node is, and who is there; then amounts, those that few nodes have
 before those that all have; then what is asked of the devices, CPUs and places behind the amounts.
 """
 
 
-def demands_of(asked: PodOnNode) -> tuple[Demand, ...]:
+def all_demands_of(asked: PodOnNode) -> tuple[RuleDemand, ...]:
     """Return all that is asked, in the order of the rules."""
     found = (demand for rule in REASON_RULES.values() for demand in rule.asked(asked))
     return tuple(dict.fromkeys(found))
 
 
-def question_without(asked: PodOnNode, demands: Iterable[Demand]) -> PodOnNode:
+def question_without(asked: PodOnNode, demands: Iterable[RuleDemand]) -> PodOnNode:
     """Return the question without what the demands ask for."""
     for demand in reversed(list(demands)):  # the limit of a burst goes before its pool
         asked = REASON_RULES[demand.rule].without(asked, demand)
     return asked
 
 
-def node_lacks(demand: Demand, asked: PodOnNode, account: Account) -> bool:
+def is_lacking_by_counting(demand: RuleDemand, asked: PodOnNode, account: Account) -> bool:
     """Return whether the node cannot give what is demanded, by counting alone."""
     return REASON_RULES[demand.rule].lacks(demand, asked, account)
 
 
-def is_settled(demand: Demand, asked: PodOnNode) -> bool:
+def is_settled_by_counting(demand: RuleDemand, asked: PodOnNode) -> bool:
     """Return whether counting says all about the demand, beside others of which it does."""
     return REASON_RULES[demand.rule].settles(demand, asked)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from placer.counting.account import Account
 from placer.search.reasons.question import PodOnNode
 from placer_models.pod import PodSpec
-from placer_models.reasons import Demand
+from placer_models.reasons import RuleDemand
 
-Said = tuple[str, Sequence[Demand]]
+Said = tuple[str, Sequence[RuleDemand]]
 """The text, and the other demands that it tells already."""
 
 PerNumaNode = tuple[int, Mapping[int | None, int]]
@@ -36,36 +36,36 @@ class AskedAndLeft(NamedTuple):
     unit: str
 
 
-def _nothing(_: PodOnNode) -> Iterable[Demand]:
+def _nothing(_: PodOnNode) -> Iterable[RuleDemand]:
     return ()
 
 
-def _unchanged(asked: PodOnNode, _: Demand) -> PodOnNode:
+def _unchanged(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
     return asked
 
 
-def _never(_: Demand, __: PodOnNode) -> bool:
+def _never(_: RuleDemand, __: PodOnNode) -> bool:
     return False
 
 
-def _unknown(_: Demand, __: PodOnNode, ___: Account) -> bool:
+def _unknown(_: RuleDemand, __: PodOnNode, ___: Account) -> bool:
     return False
 
 
-def _no_amounts(_: Demand, __: PodOnNode, ___: Account) -> AskedAndLeft | None:
+def _no_amounts(_: RuleDemand, __: PodOnNode, ___: Account) -> AskedAndLeft | None:
     return None
 
 
-def _no_column(_: Demand, __: PodSpec) -> Hashable:
+def _no_column(_: RuleDemand, __: PodSpec) -> Hashable:
     return None
 
 
-def by_subject(demand: Demand, _: PodSpec) -> Hashable:
+def demand_subject_key(demand: RuleDemand, _: PodSpec) -> Hashable:
     """Tell columns of what is left apart by what the demand is about."""
     return demand.rule, demand.subject
 
 
-def named_demand(demand: Demand, _: PodSpec) -> str:
+def rule_demand_text(demand: RuleDemand, _: PodSpec) -> str:
     """Return a demand by its rule, and by what else it says of itself."""
     return " ".join(filter(None, (demand.name, demand.subject, demand.word)))
 
@@ -108,46 +108,46 @@ class ReasonRule:
     """
 
     name: str
-    asked: Callable[[PodOnNode], Iterable[Demand]] = _nothing
-    without: Callable[[PodOnNode, Demand], PodOnNode] = _unchanged
-    brief: Callable[[Demand, PodSpec], str] = named_demand
-    said: Callable[[Demand, Sequence[Demand], PodSpec], Said] | None = None
-    lacks: Callable[[Demand, PodOnNode, Account], bool] = _unknown
-    settles: Callable[[Demand, PodOnNode], bool] = _never
-    amounts: Callable[[Demand, PodOnNode, Account], AskedAndLeft | None] = _no_amounts
-    column: Callable[[Demand, PodSpec], Hashable] = _no_column
+    asked: Callable[[PodOnNode], Iterable[RuleDemand]] = _nothing
+    without: Callable[[PodOnNode, RuleDemand], PodOnNode] = _unchanged
+    brief: Callable[[RuleDemand, PodSpec], str] = rule_demand_text
+    said: Callable[[RuleDemand, Sequence[RuleDemand], PodSpec], Said] | None = None
+    lacks: Callable[[RuleDemand, PodOnNode, Account], bool] = _unknown
+    settles: Callable[[RuleDemand, PodOnNode], bool] = _never
+    amounts: Callable[[RuleDemand, PodOnNode, Account], AskedAndLeft | None] = _no_amounts
+    column: Callable[[RuleDemand, PodSpec], Hashable] = _no_column
     needs: str | None = None
     inside: bool = True
     is_amount: bool = False
-    per_numa_node: Callable[[Demand, PodOnNode, Account], PerNumaNode] | None = None
+    per_numa_node: Callable[[RuleDemand, PodOnNode, Account], PerNumaNode] | None = None
     opened_by_others: bool = False
     of_any_device: bool = False
     binds_to_numa_nodes: bool = False
     takes_memory: bool = False
 
-    def tell(self, demand: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
+    def tell(self, demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
         """Return the sentence about a demand of the rule, beside others that clash with it."""
         if self.said is not None:
             return self.said(demand, others, spec)
         return f"{demand.name} asks {self.brief(demand, spec)}", ()
 
 
-def always_settled(_: Demand, __: PodOnNode) -> bool:
+def always_settled_by_counting(_: RuleDemand, __: PodOnNode) -> bool:
     """Say that counting says all about a demand."""
     return True
 
 
-def asks_nothing_of_numa_nodes(_: Demand, __: PodOnNode, ___: Account) -> PerNumaNode:
+def nothing_per_numa_node(_: RuleDemand, __: PodOnNode, ___: Account) -> PerNumaNode:
     """Say that a demand asks nothing of NUMA nodes."""
     return 0, {}
 
 
-def demands_of_rule(rule: str, demands: Iterable[Demand]) -> list[Demand]:
+def demands_of_rule(rule: str, demands: Iterable[RuleDemand]) -> list[RuleDemand]:
     """Return those of some demands that are of a rule."""
     return [demand for demand in demands if demand.rule == rule]
 
 
-def demands_of_type(kind: str, demands: Iterable[Demand]) -> list[Demand]:
+def demands_of_type(kind: str, demands: Iterable[RuleDemand]) -> list[RuleDemand]:
     """Return those of some demands that are about a type of device."""
     return [demand for demand in demands if demand.subject == kind]
 

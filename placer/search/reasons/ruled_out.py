@@ -11,16 +11,16 @@ from placer_models.reasons import (
     FewMembers,
     GroupTooLarge,
     Illegal,
-    IllegalGang,
+    IllegalGangInGroup,
     IllegalMembers,
-    NotAsked,
+    NoPlaceStage,
+    NotTried,
     Reason,
-    When,
 )
-from placer_models.relations import others_may_open
+from placer_models.relations import later_pods_may_open_nodes
 
 
-def all_ruled_out(asked: Instance, left_out: Iterable[Unplaced]) -> bool:
+def are_all_pods_ruled_out(asked: Instance, left_out: Iterable[Unplaced]) -> bool:
     """Return whether the reasons alone prove that none of these pods can have a place.
 
     Whoever has no place on empty nodes has none. Whoever has none beside what runs has none,
@@ -33,7 +33,7 @@ def all_ruled_out(asked: Instance, left_out: Iterable[Unplaced]) -> bool:
 
     """
     moves = asked.move_budget > 0 and bool(asked.homes or asked.could_leave)
-    opened = any(others_may_open(pod.spec) for pod in pods_of(asked.gangs))
+    opened = any(later_pods_may_open_nodes(pod.spec) for pod in pods_of(asked.gangs))
     return all(
         any(_is_proof(reason, moves=moves, opened=opened) for reason in one.why) for one in left_out
     )
@@ -41,16 +41,18 @@ def all_ruled_out(asked: Instance, left_out: Iterable[Unplaced]) -> bool:
 
 def _is_proof(reason: Reason, *, moves: bool, opened: bool) -> bool:
     match reason:
-        case Blocked(when=When.EMPTY):
+        case Blocked(when=NoPlaceStage.EMPTY):
             return True
-        case Blocked(when=When.RUNNING):
+        case Blocked(when=NoPlaceStage.RUNNING):
             demands = (d for b, _ in reason.nodes for d in (b.demand, *b.others))
             return not moves and not any(REASON_RULES[d.rule].opened_by_others for d in demands)
-        case Illegal() | IllegalMembers() | IllegalGang() | NotAsked():
+        case Illegal() | IllegalMembers() | IllegalGangInGroup() | NotTried():
             return True
         case FewMembers() | GroupTooLarge():
             # Found without the company that pods require, but with all else that others decide.
-            sooner = reason.when is When.EMPTY or (reason.when is When.RUNNING and not moves)
+            sooner = reason.when is NoPlaceStage.EMPTY or (
+                reason.when is NoPlaceStage.RUNNING and not moves
+            )
             return sooner and not opened
         case _:
             return False

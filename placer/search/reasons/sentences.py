@@ -4,36 +4,40 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
-from placer.search.reasons.text import GUESSED, blocked_node_counts
-from placer_models.files.errors import counted, near_or_first_names, shown, suggestion
-from placer_models.network import Grouping, LevelRule
+from placer.search.reasons.text import GUESSED, blocked_nodes_text
+from placer_models.files.errors import counted, near_or_first_names, shown, spelling_suggestion
+from placer_models.network import GatherOrSpread, LevelRule
 from placer_models.pod import PodSpec
 from placer_models.reasons import (
     Blocked,
     FewMembers,
-    GangAsks,
-    GangMinimum,
-    GroupIsWhole,
+    GangMinimumReason,
     GroupTooLarge,
     Illegal,
-    IllegalGang,
+    IllegalGangInGroup,
     IllegalMembers,
     KeptByCheckpoint,
+    LevelRuleReason,
     MovesAllowed,
-    NotAsked,
+    NoPlaceStage,
     NotFound,
-    OutOfTime,
-    PlaceRejected,
+    NotTried,
     Reason,
+    ReasonTimeout,
+    RejectedPlaceReason,
     UnknownName,
     UnknownNameKind,
-    When,
+    WholeGroupReason,
 )
 
 NOT_NOW = "not now: running pods leave no room"
 NO_COMPANY = "not now: no node has both room and the company that it requires"
 TIME = "time: it ran out before the reason was looked into"
-WORDS = {When.EMPTY: "never fits", When.RUNNING: "not now", When.PLACED: "outvoted"}
+WORDS = {
+    NoPlaceStage.EMPTY: "never fits",
+    NoPlaceStage.RUNNING: "not now",
+    NoPlaceStage.PLACED: "outvoted",
+}
 """How a verdict begins."""
 
 
@@ -58,14 +62,14 @@ def reason_sentences(
 def _sentence(reason: Reason, spec: PodSpec, few: int | None) -> str:
     match reason:
         case Blocked():
-            on_nodes = blocked_node_counts(Counter(dict(reason.nodes)), spec, few)
+            on_nodes = blocked_nodes_text(Counter(dict(reason.nodes)), spec, few)
             return f"{_verdict(reason)} ({on_nodes})"
         case FewMembers():
             return f"{_members_that_fit(reason)}{_guess(guessed=reason.guessed)}"
         case GroupTooLarge():
             text = f"gang group {reason.group} does not fit whole {reason.when.value}"
             return f"{text}{_guess(guessed=reason.guessed)}"
-        case OutOfTime():
+        case ReasonTimeout():
             return TIME
         case NotFound():
             if reason.gang:
@@ -83,21 +87,21 @@ def _sentence(reason: Reason, spec: PodSpec, few: int | None) -> str:
             )
         case MovesAllowed():
             return f"moves: of {reason.could} running pods that could move, {reason.may} may"
-        case PlaceRejected():
+        case RejectedPlaceReason():
             return (
                 f"the judge rejected its place on node {reason.node} ({reason.why}): "
                 "this is a defect of placer, please report it"
             )
-        case GangAsks():
+        case LevelRuleReason():
             return _asked(reason.rule)
-        case GangMinimum():
+        case GangMinimumReason():
             if reason.running:
                 return (
                     f"gang {reason.gang} runs with {reason.running} of {reason.members} members "
                     f"({_needed(reason.minimum)})"
                 )
             return f"gang {reason.gang} runs with its minimum of {reason.minimum} or not at all"
-        case GroupIsWhole():
+        case WholeGroupReason():
             names = ", ".join(reason.gangs)
             return f"gang group {reason.group} runs whole or not at all: {names}"
         case Illegal():
@@ -108,12 +112,12 @@ def _sentence(reason: Reason, spec: PodSpec, few: int | None) -> str:
                 f"illegal: gang {reason.gang} has {left} of {reason.members} members left "
                 f"({_needed(reason.minimum)}), for these are illegal: {', '.join(reason.illegal)}"
             )
-        case IllegalGang():
+        case IllegalGangInGroup():
             return (
                 f"illegal: gang group {reason.group} runs whole or not at all, and gang "
                 f"{reason.gang} has too few members left that are legal"
             )
-        case NotAsked():
+        case NotTried():
             return f"not asked: {reason.why}"
         case _:
             assert_never(reason)
@@ -136,7 +140,7 @@ def _guess(*, guessed: bool) -> str:
 
 
 def _verdict(reason: Blocked) -> str:
-    if reason.when is When.RUNNING:
+    if reason.when is NoPlaceStage.RUNNING:
         return NO_COMPANY if reason.alone else NOT_NOW
     return WORDS[reason.when]
 
@@ -145,7 +149,7 @@ def _unknown(reason: UnknownName) -> str:
     """Say which name is unknown, and the nearest that there is."""
     name = reason.asked[0]
     near = (
-        suggestion(name, _own_labels(name, reason.known))
+        spelling_suggestion(name, _own_labels(name, reason.known))
         if reason.what is UnknownNameKind.LABEL
         else near_or_first_names(name, reason.known)
     )
@@ -179,9 +183,9 @@ def _is_of_kubernetes(label: str) -> bool:
 
 def _asked(rule: LevelRule) -> str:
     match rule.grouping:
-        case Grouping.GATHER:
+        case GatherOrSpread.GATHER:
             return f"gather: all members that run are in one {rule.level}"
-        case Grouping.SPREAD:
+        case GatherOrSpread.SPREAD:
             return f"spread: at most {counted(rule.count, 'member')} in one {rule.level}"
-        case Grouping.MULTIPLES:
+        case GatherOrSpread.MULTIPLES:
             return f"multiples: the members in a {rule.level} are a multiple of {rule.count}"

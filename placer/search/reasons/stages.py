@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from placer.counting.account import Account, account_of
-from placer.search.baseline import Baseline, running_on
+from placer.search.baseline import StartingAccounts, running_by_node
 from placer.search.budget import Budget
 from placer.search.kept_blockers import (
     NODES_AT_ONCE,
@@ -16,30 +16,30 @@ from placer.search.kept_blockers import (
     OverNodes,
 )
 from placer.search.reasons.blocking import blocker_by_counting, blocker_of
-from placer.search.reasons.by_columns import NodesInQuestion, blockers_by_columns
+from placer.search.reasons.by_columns import NodeBlockerInputs, blockers_of_many_nodes
 from placer.search.reasons.domain_limits import LimitedDomains
-from placer.search.reasons.firsts import FirstPods, pods_without_company
+from placer.search.reasons.firsts import FirstAffinityPods, find_first_affinity_pods
 from placer.search.reasons.guesses import hangs_on_guess
 from placer.search.reasons.question import OtherPods, PodOnNode
-from placer.search.reasons.register import demands_of, node_lacks
+from placer.search.reasons.register import all_demands_of, is_lacking_by_counting
 from placer.state.fits import fit_of
 from placer.state.out_of_time import OutOfTimeError, Stop, raise_if_out_of_time
 from placer.state.problem_cache import ProblemCache
-from placer.state.requirements import PodRequirements, relevant_facts_of, requirements_of
+from placer.state.requirements import PodRequirements, pod_requirements_of, relevant_facts_of
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.incremental import PersistentTuple
 from placer_models.placement import Placement
 from placer_models.pod import Pod, PodSpec, pods_of
 from placer_models.problem.problem import Fit
-from placer_models.reasons import Blocker, Demand, When
-from placer_models.relations import looks_at_others, topologies
+from placer_models.reasons import Blocker, NoPlaceStage, RuleDemand
+from placer_models.relations import looks_at_others, topology_keys_asked
 from placer_models.variants import spec_on
 
 Running = PersistentTuple[tuple[RunningPod, ...]]
 """What runs on each node."""
 
 
-_COMPANY_ELSEWHERE = Blocker(Demand("affinity", word="of a pod on another node"))
+_COMPANY_ELSEWHERE = Blocker(RuleDemand("affinity", word="of a pod on another node"))
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class NodesAtStage:
 
     """
 
-    when: When
+    when: NoPlaceStage
     nodes: Sequence[Node]
     running: Running
     account_at: Callable[[int], Account]
@@ -81,9 +81,9 @@ class NodesAtStage:
     reaching: bool = False
     kept: KeptBlockers | None = None
     idle: bool = False
-    firsts: FirstPods | None = field(default_factory=FirstPods)
+    firsts: FirstAffinityPods | None = field(default_factory=FirstAffinityPods)
     _known: dict[Hashable, Blocker | None] = field(default_factory=dict)
-    _demanded: dict[Hashable, tuple[Demand, ...]] = field(default_factory=dict)
+    _demanded: dict[Hashable, tuple[RuleDemand, ...]] = field(default_factory=dict)
 
     def accounts(self) -> Iterator[Account]:
         """Yield what is left on each node, apart from whether it is only offered.
@@ -113,11 +113,11 @@ class NodesAtStage:
         spec = spec_on(ask.spec, node)
         return PodOnNode(spec, ask.namespace, ask.levels, node, running, self.crowd)
 
-    def lacking(self, ask: PodRequirements, index: int) -> list[Demand]:
+    def lacking(self, ask: PodRequirements, index: int) -> list[RuleDemand]:
         """Return all that a node cannot give to pods that ask alike, as far as counting tells."""
         asked, account = self.question(ask, index), self.account_at(index)
         demands = self._demands(ask, asked, self.kinds[index], account)
-        return [demand for demand in demands if node_lacks(demand, asked, account)]
+        return [demand for demand in demands if is_lacking_by_counting(demand, asked, account)]
 
     def blockers_elsewhere(self, ask: PodRequirements, index: int) -> Iterator[Blocker]:
         """Yield what pods elsewhere say against a node, beside what `lacking` counts.
@@ -220,13 +220,13 @@ class NodesAtStage:
         if self.kept is None or self.crowd is None or ask.spec.variants or ask.spec.affinity:
             return lambda _: ()
 
-        def demands(index: int) -> tuple[Demand, ...]:
+        def demands(index: int) -> tuple[RuleDemand, ...]:
             asked, account = self.question(ask, index), self.account_at(index)
             return self._demands(ask, asked, self.kinds[index], account)
 
         question = partial(self.question, ask)
-        look = NodesInQuestion(self.kinds, self.kept, self.account_at, question, demands, never)
-        return partial(blockers_by_columns, look)
+        look = NodeBlockerInputs(self.kinds, self.kept, self.account_at, question, demands, never)
+        return partial(blockers_of_many_nodes, look)
 
     def _looks_at_its_node(self, ask: PodRequirements) -> bool:
         """Return whether nothing beyond a node decides if pods have a place there."""
@@ -283,22 +283,22 @@ class NodesAtStage:
 
     def _demands(
         self, ask: PodRequirements, asked: PodOnNode, kind: Node, account: Account
-    ) -> tuple[Demand, ...]:
+    ) -> tuple[RuleDemand, ...]:
         """Return what is demanded, which is the same for most nodes of a kind."""
         if ask.spec.affinity or account.affine or (self.crowd and self.crowd.domains):
-            return demands_of(asked)
+            return all_demands_of(asked)
         pools = account.pools
         key = ask, id(kind), pools.shared.in_use, pools.best_effort.in_use, bool(pools.bound)
         if key not in self._demanded:
-            what = (demands_of, *key[:1], *key[2:])
-            self._demanded[key] = self.known.memo(what, (kind,), partial(demands_of, asked))
+            what = (all_demands_of, *key[:1], *key[2:])
+            self._demanded[key] = self.known.memo(what, (kind,), partial(all_demands_of, asked))
         return self._demanded[key]
 
 
-def stages_of(
+def nodes_at_filling_stages(
     instance: Instance,
     asked: Instance,
-    before: Baseline,
+    before: StartingAccounts,
     placement: Placement,
     budget: Budget,
 ) -> tuple[NodesAtStage, NodesAtStage, NodesAtStage]:
@@ -315,7 +315,7 @@ def stages_of(
     nodes, accounts, cache = Nodes.of(instance.nodes), before.accounts, before.cache
     affine = cache.problems.sums_of(accounts).affine
     keys = _keys(accounts if affine else (), pods_of(asked.gangs))
-    asks, _ = requirements_of(asked, affine=affine)
+    asks, _ = pod_requirements_of(asked, affine=affine)
     relevant = cache.problems.batch_memo(
         (relevant_facts_of, asks), (), partial(relevant_facts_of, asks)
     )
@@ -328,9 +328,11 @@ def stages_of(
     def is_over() -> bool:
         return budget.over
 
-    nobody: Running = nodes.remembered(stages_of, lambda: PersistentTuple.of(((),) * len(nodes)))
+    nobody: Running = nodes.remembered(
+        nodes_at_filling_stages, lambda: PersistentTuple.of(((),) * len(nodes))
+    )
     first = NodesAtStage(
-        When.EMPTY,
+        NoPlaceStage.EMPTY,
         nodes,
         nobody,
         when_empty,
@@ -344,7 +346,7 @@ def stages_of(
     )
     cache.blockers.turn_to(instance.nodes, accounts)
     second = NodesAtStage(
-        When.RUNNING,
+        NoPlaceStage.RUNNING,
         nodes,
         before.running,
         accounts.__getitem__,
@@ -360,7 +362,7 @@ def stages_of(
     pods = {pod.key: pod for pod in pods_of(asked.gangs)}
     arrived = [RunningPod(pods[place.key], place) for place in placement.pods]
     touched = {nodes.position[place.node] for place in (*placement.pods, *asked.homes)}
-    runs = before.running if asked is instance else running_on(asked)
+    runs = before.running if asked is instance else running_by_node(asked)
     together = _with(runs, nodes, arrived)
     after: dict[int, Account] = {}
 
@@ -372,16 +374,16 @@ def stages_of(
         return after[index]
 
     crowd = second.crowd
-    firsts: FirstPods | None = FirstPods()
+    firsts: FirstAffinityPods | None = FirstAffinityPods()
     if touched:
         everyone = [*asked.running, *arrived]
         crowd = OtherPods(everyone, _by_domain(nodes, everyone, keys))
         try:
-            firsts = FirstPods(pods_without_company(nodes, arrived, crowd, is_over))
+            firsts = FirstAffinityPods(find_first_affinity_pods(nodes, arrived, crowd, is_over))
         except OutOfTimeError:
             firsts = None
     third = NodesAtStage(
-        When.PLACED,
+        NoPlaceStage.PLACED,
         nodes,
         together,
         left,
@@ -405,7 +407,9 @@ def _keys(accounts: Iterable[Account], pods: Iterable[Pod]) -> tuple[str, ...]:
     for account in accounts:
         if account.affine:
             specs.update((id(spec), spec) for spec, _ in account.affine)
-    return tuple(sorted({key for s in specs.values() for key in topologies(s, counted=False)}))
+    return tuple(
+        sorted({key for s in specs.values() for key in topology_keys_asked(s, counted=False)})
+    )
 
 
 def _by_domain(

@@ -6,7 +6,7 @@ from functools import lru_cache
 from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.rule import listed
 from placer_models.pod import PodSpec
-from placer_models.reasons import Blocker, Demand
+from placer_models.reasons import Blocker, RuleDemand
 from placer_models.taints import UNSCHEDULABLE
 
 GUESSED = "if running pods are on the NUMA nodes that were guessed"
@@ -14,13 +14,13 @@ GUESSED = "if running pods are on the NUMA nodes that were guessed"
 FEW_KINDS = 3
 """How many kinds of blockers a table for people tells apart, or one more where that is all."""
 
-_CORDONS = (Demand("cordon"), Demand("taints", word=str(UNSCHEDULABLE)))
+_CORDONS = (RuleDemand("cordon"), RuleDemand("taints", word=str(UNSCHEDULABLE)))
 """What a person lifts with one command: among few kinds it is always told."""
 
 _ORDER = {rule: i for i, rule in enumerate(REASON_RULES)}
 
 
-def blocked_node_counts(blockers: Counter[Blocker], spec: PodSpec, few: int | None = None) -> str:
+def blocked_nodes_text(blockers: Counter[Blocker], spec: PodSpec, few: int | None = None) -> str:
     """Return what blocks the pod, and on how many nodes; the numbers add up to all nodes.
 
     They come in the order of rules, as in the funnel; of one rule those on most nodes first.
@@ -36,7 +36,7 @@ def blocked_node_counts(blockers: Counter[Blocker], spec: PodSpec, few: int | No
         return "the instance has no node"
     nodes = blockers.total()
     said: Counter[str] = Counter()
-    demand_of: dict[str, Demand] = {}
+    demand_of: dict[str, RuleDemand] = {}
     for blocker, count in blockers.items():
         text = text_of_blocker(blocker, spec)
         said[text] += count

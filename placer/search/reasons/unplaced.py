@@ -11,13 +11,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from placer.search.baseline import Baseline
+from placer.search.baseline import StartingAccounts
 from placer.search.budget import Budget
 from placer.search.reasons.alone import reason_budget
-from placer.search.reasons.checkpoints import kept_by_checkpoints, kept_from
-from placer.search.reasons.gangs import PlaceShortage, gang_shortage, group_shortage, level_blocker
+from placer.search.reasons.checkpoints import kept_by_checkpoints, kept_from_pod_by_checkpoints
+from placer.search.reasons.gangs import (
+    StagedReason,
+    group_shortage,
+    level_blocker,
+    staged_reason_of_gang,
+)
 from placer.search.reasons.sentences import reason_sentences
-from placer.search.reasons.stages import NodesAtStage, stages_of
+from placer.search.reasons.stages import NodesAtStage, nodes_at_filling_stages
 from placer.search.reasons.unknown_names import KnownNames
 from placer.state.network import required_levels
 from placer.state.out_of_time import OutOfTimeError
@@ -28,22 +33,22 @@ from placer_models.placement import NamespacedName, Placement, RejectedPlace, Un
 from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of
 from placer_models.reasons import (
     Blocked,
-    GangAsks,
-    GangMinimum,
-    GroupIsWhole,
+    GangMinimumReason,
+    LevelRuleReason,
     MovesAllowed,
+    NoPlaceStage,
     NotFound,
-    OutOfTime,
-    PlaceRejected,
     Reason,
-    When,
+    ReasonTimeout,
+    RejectedPlaceReason,
+    WholeGroupReason,
 )
 
 
 def why_unplaced(
     instance: Instance,
     asked: Instance,
-    before: Baseline,
+    before: StartingAccounts,
     placement: Placement,
     budget: Budget,
     rejected: Sequence[RejectedPlace] = (),
@@ -63,12 +68,14 @@ def why_unplaced(
     if all(pod.key in placed for pod in pods_of(instance.gangs)):
         return ()
     whole = reason_budget(budget)
-    stages = None if whole.over else stages_of(instance, asked, before, placement, whole)
+    stages = (
+        None if whole.over else nodes_at_filling_stages(instance, asked, before, placement, whole)
+    )
     reasons = _Reasons(instance, asked, placement, stages, whole)
     lost: dict[NamespacedName, list[Reason]] = {}
     for place in rejected:
         known = lost.setdefault((place.namespace, place.name), [])
-        known.append(PlaceRejected(place.node, place.why))
+        known.append(RejectedPlaceReason(place.node, place.why))
     return tuple(
         _and_rejected(reasons.of(pod, gang), pod, lost.get(pod.key, ()))
         for gang in instance.gangs
@@ -85,7 +92,7 @@ def _and_rejected(found: Unplaced, pod: Pod, lost: Sequence[Reason]) -> Unplaced
     return replace(found, reasons=tuple(reason_sentences(why, pod.spec)), why=why)
 
 
-def never_asked(left_out: Iterable[LeftOut]) -> Iterator[Unplaced]:
+def left_out_as_unplaced(left_out: Iterable[LeftOut]) -> Iterator[Unplaced]:
     """Yield the pods that no solver was asked about, with their reasons in words as well."""
     for one in left_out:
         words = tuple(reason_sentences(one.why, _OF_NOBODY))
@@ -106,11 +113,11 @@ class _Verdict:
 
     """
 
-    short: PlaceShortage | None
+    short: StagedReason | None
     room: str = ""
 
 
-_NOT_LOOKED_AT = PlaceShortage(When.EMPTY, OutOfTime())
+_NOT_LOOKED_AT = StagedReason(NoPlaceStage.EMPTY, ReasonTimeout())
 """What is said of a pod or a gang for which no time is left."""
 
 
@@ -132,7 +139,7 @@ class _Reasons:
         self._ended = stages is None
         self._pods: dict[Hashable, _Verdict] = {}
         self._told: dict[Hashable, tuple[tuple[str, ...], tuple[Reason, ...]]] = {}
-        self._gangs: dict[Hashable, list[PlaceShortage]] = {}
+        self._gangs: dict[Hashable, list[StagedReason]] = {}
         self._names: KnownNames | None = None
         self._group_of = {key: group for group in instance.groups for key in group.gangs}
         nodes = Nodes.of(instance.nodes)
@@ -182,7 +189,7 @@ class _Reasons:
         verdict = self._verdict(pod, gang)
         short = self._short(gang)
         members = self._members[gang.key]
-        first = earliest_shortage(found for found in (verdict.short, *short) if found)
+        first = reason_at_earliest_stage(found for found in (verdict.short, *short) if found)
         if first is not None:
             yield first.why
         elif gang.lone or members:
@@ -192,20 +199,22 @@ class _Reasons:
         if first is not None and pod.spec.requests.devices:
             nodes = Nodes.of(self._instance.nodes)
             kept = nodes.remembered(kept_by_checkpoints, partial(kept_by_checkpoints, nodes))
-            yield from kept_from(pod.spec, first.why, kept)
+            yield from kept_from_pod_by_checkpoints(pod.spec, first.why, kept)
         if verdict.short is _NOT_LOOKED_AT:
             pass  # nor is there time for what else could be said
-        elif verdict.short and verdict.short.when is When.EMPTY:
+        elif verdict.short and verdict.short.when is NoPlaceStage.EMPTY:
             self._names = self._names or KnownNames(self._instance.nodes)
             yield from self._names.unknown_names(pod.spec)
         else:
             yield from self._moves
         if not gang.lone:
-            yield from (GangAsks(rule) for rule in gang.levels if rule.required)
-            yield GangMinimum(gang.name, len(members), len(gang.pods), gang.minimum)
-        yield from (found.why for found in short if found.why != OutOfTime() and found is not first)
+            yield from (LevelRuleReason(rule) for rule in gang.levels if rule.required)
+            yield GangMinimumReason(gang.name, len(members), len(gang.pods), gang.minimum)
+        yield from (
+            found.why for found in short if found.why != ReasonTimeout() and found is not first
+        )
         if not members and (group := self._group(gang)):
-            yield GroupIsWhole(group.name, tuple(name for _, name in group.gangs))
+            yield WholeGroupReason(group.name, tuple(name for _, name in group.gangs))
 
     def _verdict(self, pod: Pod, gang: Gang) -> _Verdict:
         """Return the verdict on a pod by itself, beside the members of its gang that run."""
@@ -245,13 +254,13 @@ class _Reasons:
                 if alone and not isinstance(later := third.blockers(ask), int):
                     found = later
             except OutOfTimeError:
-                return _Verdict(PlaceShortage(stage.when, OutOfTime()))
+                return _Verdict(StagedReason(stage.when, ReasonTimeout()))
             return _Verdict(
-                PlaceShortage(stage.when, Blocked(stage.when, tuple(found.items()), alone))
+                StagedReason(stage.when, Blocked(stage.when, tuple(found.items()), alone))
             )
         return _Verdict(None, room=self._instance.nodes[room].name)
 
-    def _short(self, gang: Gang) -> list[PlaceShortage]:
+    def _short(self, gang: Gang) -> list[StagedReason]:
         """Return from when on a gang that does not run, and its group, are short of places."""
         if self._members[gang.key] or (gang.lone and not self._group(gang)):
             return []
@@ -259,7 +268,7 @@ class _Reasons:
             if self._is_over:
                 return [_NOT_LOOKED_AT]
             with self._share() as stages:
-                found = [] if gang.lone else [gang_shortage(gang, stages)]
+                found = [] if gang.lone else [staged_reason_of_gang(gang, stages)]
                 if group := self._group(gang):
                     known = group.namespace, group.name, group.gangs
                     if known not in self._gangs:
@@ -274,12 +283,12 @@ class _Reasons:
         return self._group_of.get(gang.key)
 
 
-def earliest_shortage(found: Iterable[PlaceShortage]) -> PlaceShortage | None:
+def reason_at_earliest_stage(found: Iterable[StagedReason]) -> StagedReason | None:
     """Return what holds at the earliest stage; of several there, one with a known reason."""
-    order = list(When)
+    order = list(NoPlaceStage)
     return min(
         found,
-        key=lambda short: (order.index(short.when), short.why == OutOfTime()),
+        key=lambda short: (order.index(short.when), short.why == ReasonTimeout()),
         default=None,
     )
 

@@ -6,7 +6,7 @@ from placer.slots.workers.model import JobNeeds as JobNeeds
 from placer.slots.workers.model import SlotAllocation as SlotAllocation
 from placer.slots.workers.model import SlotNeed as SlotNeed
 from placer.slots.workers.model import Worker as Worker
-from placer.slots.workers.model import WorkerMatching as WorkerMatching
+from placer.slots.workers.model import WorkerMatchingStrategy as WorkerMatchingStrategy
 from placer.slots.workers.model import WorkerReserve as WorkerReserve
 from placer.slots.workers.model import Workers as Workers
 from placer.slots.workers.model import WorkerSpec as WorkerSpec

@@ -9,12 +9,22 @@ from typing import NamedTuple
 from placer.packing.bins import Counts
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
-from placer.slots.resources import ResourceAmounts, ResourceProfile, add
-from placer.slots.workers.as_instance import SlotProblem, enough_offers, slot_problem
-from placer.slots.workers.in_order import InOrder
-from placer.slots.workers.model import JobNeeds, SlotAllocation, SlotGrant, WorkerMatching, Workers
-from placer.slots.workers.packing import open_workers, packing_of
-from placer.slots.workers.reserve import least_new_workers, stock_of, workers_short
+from placer.slots.resources import ResourceAmounts, ResourceProfile, add_amounts
+from placer.slots.workers.as_instance import SlotProblem, enough_new_workers, slot_problem
+from placer.slots.workers.in_order import InOrderFilling
+from placer.slots.workers.model import (
+    JobNeeds,
+    SlotAllocation,
+    SlotGrant,
+    WorkerMatchingStrategy,
+    Workers,
+)
+from placer.slots.workers.packing import slot_packing_problem, workers_taking_new_slots
+from placer.slots.workers.reserve import (
+    least_new_workers_for_reserve,
+    sum_worker_resources,
+    workers_short,
+)
 from placer_models.goals import OPENED
 from placer_models.placement import (
     Answer,
@@ -29,7 +39,7 @@ WORK_LIMIT = 20
 """Deterministic seconds that the solver may spend; most answers take a small part of one."""
 
 
-def allocate(
+def allocate_slots(
     workers: Workers,
     jobs: Sequence[JobNeeds],
     *,
@@ -57,9 +67,9 @@ def allocate(
     """
     started_s = time.monotonic()
     types = list(dict.fromkeys(need.profile for job in jobs for need in job.needs))
-    packing = packing_of(workers, types, _counts(jobs, types))
+    packing = slot_packing_problem(workers, types, _counts(jobs, types))
     usual = _best_in_order(workers, jobs, most_new)
-    offers = enough_offers(packing)
+    offers = enough_new_workers(packing)
     if most_new is not None:
         offers = min(offers, most_new)
     if usual is not None:
@@ -81,7 +91,7 @@ def allocate(
     )
     if found.unfulfillable and served and not found.proven:
         # Without the others there is nothing to choose, and the fewest are easier to prove.
-        alone = allocate(
+        alone = allocate_slots(
             workers,
             [j for j in jobs if j.job in served],
             work_limit=work_limit,
@@ -103,7 +113,9 @@ def _best_in_order(
     workers: Workers, jobs: Sequence[JobNeeds], most_new: int | None
 ) -> SlotAllocation | None:
     """Return the best of the usual ways that serves all jobs; None: none does."""
-    found = [allocate_in_order(workers, jobs, matching) for matching in WorkerMatching]
+    found = [
+        allocate_slots_in_order(workers, jobs, matching) for matching in WorkerMatchingStrategy
+    ]
     served = [
         way
         for way in found
@@ -161,8 +173,10 @@ def _slots(job: JobNeeds) -> int:
     return sum(need.count for need in job.needs)
 
 
-def allocate_in_order(
-    workers: Workers, jobs: Sequence[JobNeeds], matching: WorkerMatching = WorkerMatching.FIRST_FIT
+def allocate_slots_in_order(
+    workers: Workers,
+    jobs: Sequence[JobNeeds],
+    matching: WorkerMatchingStrategy = WorkerMatchingStrategy.FIRST_FIT,
 ) -> SlotAllocation:
     """Give jobs their slots one after another, as dataflow runtimes do today.
 
@@ -171,8 +185,8 @@ def allocate_in_order(
     """
     asked = [(job.job, need) for job in jobs for need in job.needs]
     # A type for each need of each job, so that the filling tells jobs apart.
-    packing = packing_of(workers, [need.profile for _, need in asked], ())
-    state = InOrder(packing, len(open_workers(workers)))
+    packing = slot_packing_problem(workers, [need.profile for _, need in asked], ())
+    state = InOrderFilling(packing, len(workers_taking_new_slots(workers)))
     unfulfillable: dict[str, None] = {}
     for item, (job, need) in enumerate(asked):
         left = state.onto_running(item, need.count, matching)
@@ -213,7 +227,7 @@ def _allocation(
     settled: bool = True,
 ) -> SlotAllocation:
     """Return grants by worker, with what the reserve wants on top."""
-    running = open_workers(workers)
+    running = workers_taking_new_slots(workers)
     spec = workers.spec
     there: list[tuple[ResourceAmounts, ResourceAmounts, ResourceAmounts]] = [
         *(
@@ -227,18 +241,20 @@ def _allocation(
     on_registered, on_pending = [], []
     for bin, job, profile, count in given:
         slot = profile if isinstance(profile, ResourceAmounts) else there[bin][2]
-        free[bin] = add(free[bin], slot, -count)
+        free[bin] = add_amounts(free[bin], slot, -count)
         if bin < len(running):
             on_registered.append(SlotGrant(running[bin], job, slot, count))
         else:
             on_pending.append(SlotGrant(bin - len(running), job, slot, count))
-    stock = stock_of((rest, total) for rest, (_, total, _) in zip(free, there, strict=True))
+    stock = sum_worker_resources(
+        (rest, total) for rest, (_, total, _) in zip(free, there, strict=True)
+    )
     extra = workers_short(stock, spec, workers.reserve)
     if bound is not None:
         needs = Counter[ResourceProfile]()
         for _, _, profile, count in given:
             needs[profile] += count
-        bound = max(bound, least_new_workers(workers, needs))
+        bound = max(bound, least_new_workers_for_reserve(workers, needs))
     return SlotAllocation(
         tuple(on_registered), tuple(on_pending), new + extra, bound, unfulfillable, settled
     )

@@ -114,7 +114,7 @@ def slot_problem(
     )
 
 
-def enough_offers(packing: PackingProblem) -> int:
+def enough_new_workers(packing: PackingProblem) -> int:
     """Return a number of new workers that is enough for all that a new worker can hold."""
     fresh = packing.fresh
     return sum(

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from placer.slots.fractions import PLACES
-from placer.slots.resources import ANY, ZERO, ResourceAmounts, ResourceProfile, extended
+from placer.slots.resources import ANY, ZERO, ResourceAmounts, ResourceProfile, extended_amounts
 from placer.slots.workers.model import WorkerSpec
 
 _UNITS = 10**PLACES
@@ -47,7 +47,7 @@ def default_slot(total: ResourceAmounts, slots: int) -> ResourceAmounts:
     return worker_spec(total, slots=slots).default_slot
 
 
-def slots_of(total: ResourceProfile, slot: ResourceAmounts) -> int:
+def slots_per_worker(total: ResourceProfile, slot: ResourceAmounts) -> int:
     """Return how many slots of a size a worker holds; one of ``ANY`` holds ``NO_END``.
 
     Raises:
@@ -71,4 +71,6 @@ def _part(total: ResourceAmounts, numerator: int, denominator: int) -> ResourceA
         amount * numerator // denominator for amount in total.plain
     )
     more = {name: amount * numerator // denominator for name, amount in total.extended_e8}
-    return ResourceAmounts(cpu, heap, off_heap, on_managed, off_managed, network, extended(more))
+    return ResourceAmounts(
+        cpu, heap, off_heap, on_managed, off_managed, network, extended_amounts(more)
+    )

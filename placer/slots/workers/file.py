@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from placer.slots.amount_text import FIELDS, format_e8
-from placer.slots.resources import ZERO, add, shortages
+from placer.slots.resources import ZERO, add_amounts, shortages
 from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.model import RequestedWorker, Worker, WorkerReserve, Workers, WorkerSpec
-from placer.slots.workers.place import WorkerPool
+from placer.slots.workers.place import NamedWorkers
 from placer.slots.workers.schema import (
-    RegisteredPart,
+    RegisteredWorkerPart,
     WorkerPart,
     WorkersFile,
     WorkersSpecPart,
@@ -19,7 +19,7 @@ from placer_models.files.faults import DocumentLocation
 from placer_models.files.validate import read_only_document
 
 
-def read_workers(path: Path) -> WorkerPool:
+def read_workers(path: Path) -> NamedWorkers:
     """Return the workers of a file; ``-`` is standard input.
 
     Raises:
@@ -38,11 +38,11 @@ class _Builder:
 
     place: DocumentLocation
 
-    def pool(self, part: WorkersFile) -> WorkerPool:
+    def pool(self, part: WorkersFile) -> NamedWorkers:
         spec = self._spec(part.worker, part.worker.resources, self.place.at("worker"))
         self.place.faults.raise_first()  # The others are read with it.
         self._check_names(part)
-        pool = WorkerPool(
+        pool = NamedWorkers(
             Workers(
                 spec,
                 tuple(
@@ -77,7 +77,7 @@ class _Builder:
                     )
 
     def _registered(
-        self, part: RegisteredPart, new: WorkersSpecPart, place: DocumentLocation
+        self, part: RegisteredWorkerPart, new: WorkersSpecPart, place: DocumentLocation
     ) -> Worker:
         its = self._worker(part, new, place)
         used = part.used.amounts()
@@ -88,7 +88,7 @@ class _Builder:
                 f"which has {say(has)}; lower it, or raise resources"
             )
             return Worker(its.total, its.total, its.default_slot)
-        return Worker(its.total, add(its.total, used, -1), its.default_slot, part.blocked)
+        return Worker(its.total, add_amounts(its.total, used, -1), its.default_slot, part.blocked)
 
     def _pending(
         self, part: WorkerPart, new: WorkersSpecPart, place: DocumentLocation
@@ -133,7 +133,7 @@ class _Builder:
                 place.at(field).fault("a new worker has none of it; raise worker.resources")
         return WorkerReserve(max(its.redundant_workers, 0), its.min_cpu, its.min_memory)
 
-    def _check_limits(self, pool: WorkerPool) -> None:
+    def _check_limits(self, pool: NamedWorkers) -> None:
         reserve = pool.workers.reserve
         for field, most, least in (
             ("Cpu", pool.max_cpu_e8, reserve.min_cpu_e8),

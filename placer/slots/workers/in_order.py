@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from placer.packing.bins import Filling, Vector
-from placer.slots.workers.model import WorkerMatching
+from placer.slots.workers.model import WorkerMatchingStrategy
 from placer.slots.workers.packing import WorkerPacking
 
 
-class InOrder:
+class InOrderFilling:
     """Bins that are filled while things come in.
 
     Args:
@@ -39,11 +39,11 @@ class InOrder:
         self.filling[number][item] += done
         return done
 
-    def onto_running(self, item: int, count: int, matching: WorkerMatching) -> int:
+    def onto_running(self, item: int, count: int, matching: WorkerMatchingStrategy) -> int:
         """Put things onto workers that run; return how many are left over."""
-        if matching is WorkerMatching.FIRST_FIT:
+        if matching is WorkerMatchingStrategy.FIRST_FIT:
             return self._first_fit(range(self._running), item, count)
-        sign = 1 if matching is WorkerMatching.LEAST_UTILIZED else -1
+        sign = 1 if matching is WorkerMatchingStrategy.LEAST_UTILIZED else -1
         queue = [(sign * self._utilization(i), i) for i in range(self._running)]
         heapq.heapify(queue)
         while count and queue:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer.slots.compiled import CompiledJob, RegionGang
 from placer.slots.resources import ZERO, ResourceAmounts, ResourceProfile, shortages
-from placer.slots.workers.default_slots import slots_of
+from placer.slots.workers.default_slots import slots_per_worker
 from placer.slots.workers.model import SlotAllocation, Workers
 
 
@@ -25,7 +25,7 @@ class SlotTooLarge:
 
 
 @dataclass(frozen=True, slots=True)
-class LimitReached:
+class WorkerLimitExceeded:
     """More new workers would be needed than a limit allows.
 
     Attributes:
@@ -39,7 +39,7 @@ class LimitReached:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkersTaken:
+class ExistingWorkersFull:
     """Only existing workers could hold a slot, and not beside the others.
 
     Attributes:
@@ -49,7 +49,7 @@ class WorkersTaken:
     """
 
     group: int
-    limit: LimitReached | None
+    limit: WorkerLimitExceeded | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ class SearchTimeout:
     """The time ended without a place found or ruled out."""
 
 
-LackReason = SlotTooLarge | LimitReached | WorkersTaken | SearchTimeout
+LackReason = SlotTooLarge | WorkerLimitExceeded | ExistingWorkersFull | SearchTimeout
 
 
 @dataclass(frozen=True, slots=True)
-class SlotLack:
+class GangWithoutSlots:
     """A gang without slots, and why.
 
     Attributes:
@@ -73,13 +73,13 @@ class SlotLack:
     reason: LackReason
 
 
-def lack_of(
+def why_gang_lacks_slots(
     job: CompiledJob,
     gang: int,
     workers: Workers,
-    limit: LimitReached | None,
+    limit: WorkerLimitExceeded | None,
     allocation: SlotAllocation,
-) -> SlotLack:
+) -> GangWithoutSlots:
     """Return why the allocation has no slots for the gang.
 
     Args:
@@ -98,13 +98,13 @@ def lack_of(
             amounts = tuple(
                 (n, wants, has) for n, has, wants in shortages(workers.spec.total, slot)
             )
-            return SlotLack(gang, SlotTooLarge(group, amounts))
+            return GangWithoutSlots(gang, SlotTooLarge(group, amounts))
     if not allocation.settled:
-        return SlotLack(gang, SearchTimeout())
+        return GangWithoutSlots(gang, SearchTimeout())
     if misfits:
-        return SlotLack(gang, WorkersTaken(misfits[0][0], limit))
+        return GangWithoutSlots(gang, ExistingWorkersFull(misfits[0][0], limit))
     assert limit is not None  # New workers without end hold everything that fits one.
-    return SlotLack(gang, limit)
+    return GangWithoutSlots(gang, limit)
 
 
 def _misfits(job: CompiledJob, gang: RegionGang, workers: Workers) -> Sequence[tuple[int, int]]:
@@ -121,4 +121,6 @@ def _held(workers: Workers, slot: ResourceAmounts) -> int:
     if slot == ZERO:
         return 0
     free = [w.available for w in workers.registered if not w.blocked]
-    return sum(slots_of(room, slot) for room in [*free, *(w.total for w in workers.pending)])
+    return sum(
+        slots_per_worker(room, slot) for room in [*free, *(w.total for w in workers.pending)]
+    )

@@ -93,7 +93,7 @@ class JobNeeds:
     needs: tuple[SlotNeed, ...]
 
 
-class WorkerMatching(StrEnum):
+class WorkerMatchingStrategy(StrEnum):
     """Which running worker is asked first. The value is the word in files."""
 
     FIRST_FIT = "first-fit"

@@ -28,15 +28,17 @@ class WorkerPacking(PackingProblem):
         return self.totals[min(number, len(self.bins))]
 
 
-def open_workers(workers: Workers) -> list[int]:
+def workers_taking_new_slots(workers: Workers) -> list[int]:
     """Return the registered workers that take new slots, by index."""
     return [i for i, worker in enumerate(workers.registered) if not worker.blocked]
 
 
-def packing_of(workers: Workers, types: Sequence[ResourceProfile], counts: Counts) -> WorkerPacking:
+def slot_packing_problem(
+    workers: Workers, types: Sequence[ResourceProfile], counts: Counts
+) -> WorkerPacking:
     """Return the problem of putting so many slots of each type on the workers."""
     spec = workers.spec
-    registered = [workers.registered[i] for i in open_workers(workers)]
+    registered = [workers.registered[i] for i in workers_taking_new_slots(workers)]
     totals = [*(w.total for w in registered), *(w.total for w in workers.pending), spec.total]
     seen = [
         *totals,

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from placer.slots.compiled import CompiledJob
 from placer.slots.graph import ExecutionMode
 from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile
-from placer.slots.workers.allocate import allocate
-from placer.slots.workers.lacks import LimitReached, SlotLack, lack_of
+from placer.slots.workers.allocate import allocate_slots
+from placer.slots.workers.lacks import GangWithoutSlots, WorkerLimitExceeded, why_gang_lacks_slots
 from placer.slots.workers.model import JobNeeds, SlotAllocation, SlotGrant, SlotNeed, Workers
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerPool:
+class NamedWorkers:
     """Workers with their names, and the limits of their total.
 
     Attributes:
@@ -31,7 +31,7 @@ class WorkerPool:
     max_memory_bytes: int | None = None
 
     @property
-    def limit(self) -> LimitReached | None:
+    def limit(self) -> WorkerLimitExceeded | None:
         """The limit that allows the fewest new workers, or None if there may be any number."""
         workers, spec = self.workers, self.workers.spec.total
         there = [w.total for w in workers.registered] + [w.total for w in workers.pending]
@@ -45,7 +45,7 @@ class WorkerPool:
             ),
         )
         allowed = (
-            LimitReached(name, max(most - has, 0) // each)
+            WorkerLimitExceeded(name, max(most - has, 0) // each)
             for name, most, has, each in limits
             if most is not None and each
         )
@@ -76,7 +76,7 @@ class PlacedSlots:
 
 
 @dataclass(frozen=True, slots=True)
-class GangTurn:
+class ConcurrentGangs:
     """Gangs that run at the same time.
 
     Attributes:
@@ -87,7 +87,7 @@ class GangTurn:
     """
 
     placed: tuple[int, ...]
-    lacks: tuple[SlotLack, ...]
+    lacks: tuple[GangWithoutSlots, ...]
     slots: tuple[PlacedSlots, ...]
 
     @property
@@ -108,7 +108,7 @@ class PlacedJob:
 
     """
 
-    turns: tuple[GangTurn, ...]
+    turns: tuple[ConcurrentGangs, ...]
     new_workers: int
     bound: int
     reserve_lacks: int
@@ -150,14 +150,14 @@ class _Time:
 
 
 def place_job(
-    job: CompiledJob, pool: WorkerPool, *, time_limit_s: float | None = None
+    job: CompiledJob, pool: NamedWorkers, *, time_limit_s: float | None = None
 ) -> PlacedJob:
     """Place a job's slots, with as few new workers as can be.
 
     Args:
         job: The job.
         pool: The workers.
-        time_limit_s: Wall-clock seconds that may be spent; None as in ``allocate``.
+        time_limit_s: Wall-clock seconds that may be spent; None as in ``allocate_slots``.
 
     Raises:
         OverflowError: Memory of all workers comes to more than 2**63 - 1 bytes.
@@ -180,8 +180,8 @@ def place_job(
 
 
 def _turn(
-    job: CompiledJob, pool: WorkerPool, gangs: Sequence[int], time_left: _Time
-) -> tuple[GangTurn, SlotAllocation]:
+    job: CompiledJob, pool: NamedWorkers, gangs: Sequence[int], time_left: _Time
+) -> tuple[ConcurrentGangs, SlotAllocation]:
     """Return as many gangs as have a place together, and their allocation.
 
     Gangs that share groups are tried one by one, earlier ones first: what such a gang
@@ -190,7 +190,7 @@ def _turn(
     groups = [group for gang in gangs for group, _ in job.gangs[gang].slots]
     apart = len(set(groups)) == len(groups)
     needs = _needs(job, gangs)
-    allocation = allocate(
+    allocation = allocate_slots(
         pool.workers,
         needs,
         most_new=pool.most_new,
@@ -200,19 +200,22 @@ def _turn(
     if apart or not allocation.unfulfillable:
         without = {int(name) for name in allocation.unfulfillable}
         placed = [gang for gang in gangs if gang not in without]
-        lacks = [lack_of(job, gang, pool.workers, pool.limit, allocation) for gang in without]
+        lacks = [
+            why_gang_lacks_slots(job, gang, pool.workers, pool.limit, allocation)
+            for gang in without
+        ]
         return _turn_of(job, pool, placed, lacks, allocation), allocation
     placed, lacks = [], []
-    allocation = allocate(pool.workers, ())
+    allocation = allocate_slots(pool.workers, ())
     for number, gang in enumerate(gangs):
-        tried = allocate(
+        tried = allocate_slots(
             pool.workers,
             _needs(job, [*placed, gang]),
             most_new=pool.most_new,
             time_limit_s=time_left.part(len(gangs) - number),
         )
         if tried.unfulfillable:
-            lacks.append(lack_of(job, gang, pool.workers, pool.limit, tried))
+            lacks.append(why_gang_lacks_slots(job, gang, pool.workers, pool.limit, tried))
         else:
             placed.append(gang)
             allocation = tried
@@ -221,13 +224,13 @@ def _turn(
 
 def _turn_of(
     job: CompiledJob,
-    pool: WorkerPool,
+    pool: NamedWorkers,
     placed: Sequence[int],
-    lacks: Sequence[SlotLack],
+    lacks: Sequence[GangWithoutSlots],
     allocation: SlotAllocation,
-) -> GangTurn:
+) -> ConcurrentGangs:
     slots = _slots(job, pool, placed, allocation)
-    return GangTurn(tuple(placed), tuple(sorted(lacks, key=lambda lack: lack.gang)), slots)
+    return ConcurrentGangs(tuple(placed), tuple(sorted(lacks, key=lambda lack: lack.gang)), slots)
 
 
 def _alike(needs: Sequence[JobNeeds]) -> list[int]:
@@ -259,7 +262,7 @@ def _needs(job: CompiledJob, gangs: Sequence[int]) -> list[JobNeeds]:
 
 
 def _slots(
-    job: CompiledJob, pool: WorkerPool, gangs: Sequence[int], allocation: SlotAllocation
+    job: CompiledJob, pool: NamedWorkers, gangs: Sequence[int], allocation: SlotAllocation
 ) -> tuple[PlacedSlots, ...]:
     """Return which slots of which group the grants are."""
     waiting: dict[tuple[str, ResourceProfile], list[tuple[int, range]]] = {}
@@ -285,7 +288,7 @@ def _slots(
 
 
 def _grants(
-    pool: WorkerPool, allocation: SlotAllocation
+    pool: NamedWorkers, allocation: SlotAllocation
 ) -> Iterator[tuple[str, int | None, bool, SlotGrant]]:
     """Yield (worker's name, its number if it is new, whether it is a default slot, grant)."""
     workers = pool.workers

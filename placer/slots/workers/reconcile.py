@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from placer.slots.resources import ZERO, ResourceAmounts, add
+from placer.slots.resources import ZERO, ResourceAmounts, add_amounts
 from placer.slots.workers.model import RequestedWorker, Workers
-from placer.slots.workers.reserve import stock_of, workers_short
+from placer.slots.workers.reserve import sum_worker_resources, workers_short
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class WorkerChanges:
     new_workers: int
 
 
-def reconcile(workers: Workers) -> WorkerChanges:
+def reconcile_workers(workers: Workers) -> WorkerChanges:
     """Return which workers go and how many come, so that the reserve is just kept.
 
     Workers in use stay. If they do not make up the reserve, pending workers in use count
@@ -35,7 +35,7 @@ def reconcile(workers: Workers) -> WorkerChanges:
         return not workers_short(stock, workers.spec, workers.reserve)
 
     registered, pending = list(enumerate(workers.registered)), list(enumerate(workers.pending))
-    stock = stock_of((w.available, w.total) for _, w in registered if not w.idle)
+    stock = sum_worker_resources((w.available, w.total) for _, w in registered if not w.idle)
     if not suffices():
         for free, total in _pending_in_use(workers):
             stock = stock.plus(free, total)
@@ -68,4 +68,4 @@ def _in_use(pending: RequestedWorker) -> bool:
 def _pending_in_use(workers: Workers) -> Iterator[tuple[ResourceAmounts, ResourceAmounts]]:
     for pending in workers.pending:
         if _in_use(pending):
-            yield add(pending.total, pending.used, -1), pending.total
+            yield add_amounts(pending.total, pending.used, -1), pending.total

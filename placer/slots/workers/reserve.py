@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from placer.slots.resources import PLAIN, ZERO, ResourceAmounts, ResourceProfile, add
-from placer.slots.workers.default_slots import slots_of
+from placer.slots.resources import PLAIN, ZERO, ResourceAmounts, ResourceProfile, add_amounts
+from placer.slots.workers.default_slots import slots_per_worker
 from placer.slots.workers.model import WorkerReserve, Workers, WorkerSpec
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerStock:
+class WorkerResourceSums:
     """Resources of workers, added up.
 
     Attributes:
@@ -21,20 +21,22 @@ class WorkerStock:
     free: ResourceAmounts = ZERO
     total: ResourceAmounts = ZERO
 
-    def plus(self, free: ResourceAmounts, total: ResourceAmounts) -> "WorkerStock":
+    def plus(self, free: ResourceAmounts, total: ResourceAmounts) -> "WorkerResourceSums":
         """Return the stock with one more worker."""
-        return WorkerStock(add(self.free, free), add(self.total, total))
+        return WorkerResourceSums(add_amounts(self.free, free), add_amounts(self.total, total))
 
 
-def stock_of(parts: Iterable[tuple[ResourceAmounts, ResourceAmounts]]) -> WorkerStock:
+def sum_worker_resources(
+    parts: Iterable[tuple[ResourceAmounts, ResourceAmounts]],
+) -> WorkerResourceSums:
     """Return the stock of workers, each given as (free, total)."""
-    stock = WorkerStock()
+    stock = WorkerResourceSums()
     for free, total in parts:
         stock = stock.plus(free, total)
     return stock
 
 
-def workers_short(stock: WorkerStock, spec: WorkerSpec, reserve: WorkerReserve) -> int:
+def workers_short(stock: WorkerResourceSums, spec: WorkerSpec, reserve: WorkerReserve) -> int:
     """Return how many new workers the stock needs to make up the reserve.
 
     Raises:
@@ -67,7 +69,7 @@ def workers_short(stock: WorkerStock, spec: WorkerSpec, reserve: WorkerReserve) 
     return workers
 
 
-def least_new_workers(workers: Workers, needs: Mapping[ResourceProfile, int]) -> int:
+def least_new_workers_for_reserve(workers: Workers, needs: Mapping[ResourceProfile, int]) -> int:
     """Return the least number of new workers that the reserve needs, wherever the slots are.
 
     A default slot takes more of one worker than of another, so it is counted where it
@@ -84,7 +86,7 @@ def least_new_workers(workers: Workers, needs: Mapping[ResourceProfile, int]) ->
         *((w.total, w.total, w.default_slot, True) for w in workers.pending),
     ]
     seen = [(free, total) for free, total, _, is_open in there if is_open]
-    stock = stock_of(seen)
+    stock = sum_worker_resources(seen)
     names = {name for name, _ in spec.total.extended_e8}
     least = 0
 
@@ -111,7 +113,7 @@ def least_new_workers(workers: Workers, needs: Mapping[ResourceProfile, int]) ->
             if isinstance(profile, ResourceAmounts)
         )
         rooms = sorted(
-            (amount(default), slots_of(free, default))
+            (amount(default), slots_per_worker(free, default))
             for free, _, default, is_open in there
             if is_open and default != ZERO
         )

@@ -3,11 +3,11 @@
 from typing import Literal
 
 from placer.slots.resources import ResourceAmounts
-from placer.slots.schema import NOTHING, AmountE8, Fraction, MemoryBytes, ResourcesPart
+from placer.slots.schema import NOTHING, AmountE8, Fraction, MemoryBytes, ResourceProfilePart
 from placer_models.files.part import MetadataPart, Name, Part
 
 
-class WorkerTotalPart(ResourcesPart):
+class WorkerTotalPart(ResourceProfilePart):
     """What a worker has; CPUs and heap must be said."""
 
     network: MemoryBytes = NOTHING
@@ -17,7 +17,7 @@ class WorkerTotalPart(ResourcesPart):
         return super().amounts(network_bytes + self.network)
 
 
-class UsedPart(WorkerTotalPart):
+class WorkerUsedPart(WorkerTotalPart):
     """What slots take of a worker; what is left out is 0."""
 
     cpu: AmountE8 = NOTHING
@@ -41,14 +41,14 @@ class WorkerPart(Part):
     slot_fraction: Fraction | None = None
 
 
-class RegisteredPart(WorkerPart):
+class RegisteredWorkerPart(WorkerPart):
     """A worker that runs."""
 
-    used: UsedPart = UsedPart()
+    used: WorkerUsedPart = WorkerUsedPart()
     blocked: bool = False
 
 
-class ReservePart(Part):
+class WorkerReservePart(Part):
     """What is kept beyond what jobs ask for."""
 
     redundant_workers: int = 0
@@ -56,7 +56,7 @@ class ReservePart(Part):
     min_memory: MemoryBytes = NOTHING
 
 
-class LimitsPart(Part):
+class WorkerLimitsPart(Part):
     """What all workers together may not exceed."""
 
     max_cpu: AmountE8 | None = None
@@ -70,7 +70,7 @@ class WorkersFile(Part):
     kind: Literal["Workers"]
     metadata: MetadataPart = MetadataPart()
     worker: WorkersSpecPart
-    registered: tuple[RegisteredPart, ...] = ()
+    registered: tuple[RegisteredWorkerPart, ...] = ()
     pending: tuple[WorkerPart, ...] = ()
-    reserve: ReservePart = ReservePart()
-    limits: LimitsPart = LimitsPart()
+    reserve: WorkerReservePart = WorkerReservePart()
+    limits: WorkerLimitsPart = WorkerLimitsPart()

@@ -7,11 +7,11 @@ from placer.slots.compiled import CompiledJob
 from placer.slots.resources import E8
 from placer.slots.to_json import profile_to_json
 from placer.slots.workers.lacks import (
-    LimitReached,
+    ExistingWorkersFull,
+    GangWithoutSlots,
     SearchTimeout,
-    SlotLack,
     SlotTooLarge,
-    WorkersTaken,
+    WorkerLimitExceeded,
 )
 from placer.slots.workers.place import PlacedJob
 
@@ -50,7 +50,7 @@ def slot_places_to_json(job: CompiledJob, placed: PlacedJob) -> dict[str, object
     }
 
 
-def _lack(job: CompiledJob, lack: SlotLack) -> dict[str, object]:
+def _lack(job: CompiledJob, lack: GangWithoutSlots) -> dict[str, object]:
     """Return why a gang has no slots; a word of ours says of which kind the reason is."""
     regions = list(job.gangs[lack.gang].regions)
     match lack.reason:
@@ -65,9 +65,9 @@ def _lack(job: CompiledJob, lack: SlotLack) -> dict[str, object]:
             ]
             name = job.groups[group].name
             return {"regions": regions, "reason": "slot", "group": name, "amounts": short}
-        case LimitReached(limit, new):
+        case WorkerLimitExceeded(limit, new):
             return {"regions": regions, "reason": "limit", "limit": limit, "allows": new}
-        case WorkersTaken(group, limit):
+        case ExistingWorkersFull(group, limit):
             name, by = job.groups[group].name, limit.limit if limit else None
             return {"regions": regions, "reason": "taken", "group": name, "limit": by}
         case SearchTimeout():

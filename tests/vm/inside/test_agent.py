@@ -17,7 +17,7 @@ from node.node_documents import a_document, a_pod
 from placer.node import apply as applying
 from placer.node.agent.agent import OnDrift
 from placer.node.agent.logs import log_to_stderr
-from placer.node.agent.run import AgentOptions, run
+from placer.node.agent.run import AgentOptions, run_agent
 from placer.node.cgroups import CPUS, MEMS, Cgroups
 from placer.node.discover import take_inventory, to_machine
 from placer.node.mounts import kernel_files
@@ -85,7 +85,7 @@ class World:
                 sys.stderr = sys.__stderr__
                 log_to_stderr("info", as_json=True)
                 told = self.documents, self.state, "vm", "placer", OnDrift.REPAIR, ""
-                run(AgentOptions(*told, **options))
+                run_agent(AgentOptions(*told, **options))
             except BaseException as error:
                 os.write(2, f"{error!r}\n".encode())
             os._exit(0)
@@ -154,8 +154,8 @@ def _kill_at(dies_at: int) -> None:
         if dies_at < 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    perform_operation, commit = applying.perform_operation, AppliedState.commit
-    applying.perform_operation, AppliedState.commit = killing, committing
+    perform_operation, commit = applying.perform_cgroup_operation, AppliedState.commit
+    applying.perform_cgroup_operation, AppliedState.commit = killing, committing
 
 
 @pytest.fixture

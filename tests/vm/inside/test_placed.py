@@ -12,8 +12,8 @@ import pytest
 
 from node.kernel_machine import KernelMachine
 from placer.node.cgroups import CPUS, MEMS, Cgroups
-from placer.node.discover.pci import PCI, identity_of, place_of
-from placer.node.discover.roots import open_files
+from placer.node.discover.pci import PCI, pci_place_of, pci_vendor_and_class
+from placer.node.discover.roots import open_machine_files
 from placer.node.mounts import kernel_files
 from placer_cli.app import main
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
@@ -154,11 +154,11 @@ def test_pci_devices_are_on_the_numa_nodes_where_they_sit():
     """
     One behind each host bridge, which says on which node it is.
     """
-    files = open_files(Path("/"))
+    files = open_machine_files(Path("/"))
     found = [
-        place_of(files, bus_id)
+        pci_place_of(files, bus_id)
         for bus_id in files.names(PCI)
-        if identity_of(files, bus_id)[0] == EDU
+        if pci_vendor_and_class(files, bus_id)[0] == EDU
     ]
 
     assert sorted(place.numa_node for place in found) == [0, 1]

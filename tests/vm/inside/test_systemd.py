@@ -26,7 +26,7 @@ from placer.node.cgroups import Cgroups
 from placer.node.errors import VanishedError
 from placer.node.host import HostMachine
 from placer.node.render.environment import systemd_environment_file
-from placer.node.render.systemd import property_for
+from placer.node.render.systemd import systemd_property_for
 from placer.node.state import AppliedState
 from placer.node.systemd_units import SystemdUnits
 from placer_models.cpuset import format_cpu_list
@@ -152,7 +152,7 @@ def test_it_does_what_it_is_asked_before_it_takes_the_next_message(manager: Mana
     early = 0
     for i in range(20):
         wanted = "2-3" if i % 2 else "1,6"
-        manager.asks.set("cri-containerd-ca.scope", [property_for("cpuset.cpus", wanted)])
+        manager.asks.set("cri-containerd-ca.scope", [systemd_property_for("cpuset.cpus", wanted)])
         early += manager.file("a", "cpuset.cpus") != wanted
         manager.asks.settle()
         assert manager.file("a", "cpuset.cpus") == wanted
@@ -168,7 +168,7 @@ def test_containers_in_its_units_follow_documents(manager: Manager, tmp_path: Pa
     cgroups = Cgroups(manager.kernel.files, manager.asks, [f"{TOP}/kubepods.slice"])
     host = HostMachine("n0", frozenset(range(8)), systemd=True)
     state = AppliedState(tmp_path / "state")
-    manager.asks.set("cri-containerd-cb.scope", [property_for("cpu.max", "150000 100000")])
+    manager.asks.set("cri-containerd-cb.scope", [systemd_property_for("cpu.max", "150000 100000")])
     manager.asks.settle()
 
     def place(a: str, b: str, generation: int) -> Any:

@@ -13,10 +13,10 @@ from placer_models.kubernetes.checkpoints.go_types import (
     TEXT,
     GoField,
     GoType,
-    map_of,
+    go_map_type,
+    go_struct_type,
     parse_go_json,
     refuse,
-    struct_type,
 )
 from placer_models.kubernetes.checkpoints.wrapped import (
     is_wrapped_checkpoint,
@@ -50,21 +50,23 @@ class CpuManagerState:
 
 _POLICY = GoField("PolicyName", "policyName", TEXT)
 _DEFAULT = GoField("DefaultCPUSet", "defaultCpuSet", CPU_LIST)
-_BY_CONTAINER = GoField("Entries", "entries", map_of(TEXT, CPU_LIST), ({},))
-_ENTRIES = GoField("Entries", "entries", map_of(TEXT, map_of(TEXT, CPU_LIST)), ({},))
-_POD_ENTRY = struct_type("state.PodEntry", GoField("CPUSet", "cpuSet", CPU_SET, (frozenset(),)))
+_BY_CONTAINER = GoField("Entries", "entries", go_map_type(TEXT, CPU_LIST), ({},))
+_ENTRIES = GoField("Entries", "entries", go_map_type(TEXT, go_map_type(TEXT, CPU_LIST)), ({},))
+_POD_ENTRY = go_struct_type("state.PodEntry", GoField("CPUSet", "cpuSet", CPU_SET, (frozenset(),)))
 _PODS = GoField(
-    "PodEntries", "podEntries", map_of(TEXT, _POD_ENTRY, "state.PodCPUAssignments"), ({},)
+    "PodEntries", "podEntries", go_map_type(TEXT, _POD_ENTRY, "state.PodCPUAssignments"), ({},)
 )
-_CONTAINER_CPUS = struct_type("state.ContainerCPUs", GoField("Baseline", "baseline", CPU_LIST))
-_BASELINES = GoField("Baselines", "baselines", map_of(TEXT, map_of(TEXT, _CONTAINER_CPUS)), ({},))
+_CONTAINER_CPUS = go_struct_type("state.ContainerCPUs", GoField("Baseline", "baseline", CPU_LIST))
+_BASELINES = GoField(
+    "Baselines", "baselines", go_map_type(TEXT, go_map_type(TEXT, _CONTAINER_CPUS)), ({},)
+)
 _CHECKSUM = GoField("Checksum", "checksum", CHECKSUM)
 
 _NAME = "state.CPUManagerCheckpoint"
-_V1 = struct_type(_NAME, _POLICY, _DEFAULT, _BY_CONTAINER, _CHECKSUM)
-_V2 = struct_type(f"{_NAME}V2", _POLICY, _DEFAULT, _ENTRIES, _CHECKSUM)
-_V3 = struct_type(f"{_NAME}V3", _POLICY, _DEFAULT, _ENTRIES, _PODS, _CHECKSUM)
-_DATA = struct_type(f"{_NAME}Data", _POLICY, _DEFAULT, _ENTRIES, _PODS, _BASELINES)
+_V1 = go_struct_type(_NAME, _POLICY, _DEFAULT, _BY_CONTAINER, _CHECKSUM)
+_V2 = go_struct_type(f"{_NAME}V2", _POLICY, _DEFAULT, _ENTRIES, _CHECKSUM)
+_V3 = go_struct_type(f"{_NAME}V3", _POLICY, _DEFAULT, _ENTRIES, _PODS, _CHECKSUM)
+_DATA = go_struct_type(f"{_NAME}Data", _POLICY, _DEFAULT, _ENTRIES, _PODS, _BASELINES)
 
 
 def read_cpu_manager_state(text: str) -> CpuManagerState:

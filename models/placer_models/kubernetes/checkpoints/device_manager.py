@@ -19,10 +19,10 @@ from placer_models.kubernetes.checkpoints.go_types import (
     CheckpointError,
     GoField,
     GoType,
-    map_of,
+    go_map_type,
+    go_slice_type,
+    go_struct_type,
     parse_go_json,
-    slice_of,
-    struct_type,
 )
 
 DEVICE_MANAGER_CHECKPOINT = "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
@@ -61,24 +61,24 @@ class DeviceManagerState:
 
 def _version(ids: GoType) -> tuple[GoType, GoType]:
     """Return the structs of a version: that of the data, and that of the file."""
-    entry = struct_type(
+    entry = go_struct_type(
         "checkpoint.PodDevicesEntry",
         *(GoField(name, name, TEXT) for name in ("PodUID", "ContainerName", "ResourceName")),
         GoField("DeviceIDs", "DeviceIDs", ids),
         GoField("AllocResp", "AllocResp", BYTES),
     )
-    data = struct_type(
+    data = go_struct_type(
         "checkpoint.checkpointData",
-        GoField("PodDeviceEntries", "PodDeviceEntries", slice_of(entry)),
-        GoField("RegisteredDevices", "RegisteredDevices", map_of(TEXT, slice_of(TEXT))),
+        GoField("PodDeviceEntries", "PodDeviceEntries", go_slice_type(entry)),
+        GoField("RegisteredDevices", "RegisteredDevices", go_map_type(TEXT, go_slice_type(TEXT))),
     )
-    return data, struct_type(
+    return data, go_struct_type(
         "checkpoint.Data", GoField("Data", "Data", data), GoField("Checksum", "Checksum", CHECKSUM)
     )
 
 
-_V1 = _version(slice_of(TEXT))
-_V2 = _version(map_of(INT64, slice_of(TEXT), "checkpoint.DevicesPerNUMA"))
+_V1 = _version(go_slice_type(TEXT))
+_V2 = _version(go_map_type(INT64, go_slice_type(TEXT), "checkpoint.DevicesPerNUMA"))
 
 
 def read_device_manager_checkpoint(text: str) -> DeviceManagerState:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
-from placer_models.files.errors import shown, suggestion
+from placer_models.files.errors import shown, spelling_suggestion
 
 MEND = "drain the node, delete the file and restart the kubelet, which writes it anew"
 
@@ -135,7 +135,7 @@ def _text(value: object, path: str) -> str:
 TEXT = GoType("string", _text, str)
 
 
-def integer_type(name: str, least: int, most: int) -> GoType:
+def go_integer_type(name: str, least: int, most: int) -> GoType:
     """Return a type of whole numbers."""
 
     def read(value: object, path: str) -> int:
@@ -146,10 +146,10 @@ def integer_type(name: str, least: int, most: int) -> GoType:
     return GoType(name, read, str)
 
 
-INT = integer_type("int", -(2**63), 2**63 - 1)
-INT64 = integer_type("int64", -(2**63), 2**63 - 1)
-UINT64 = integer_type("uint64", 0, 2**64 - 1)
-CHECKSUM = integer_type("checksum.Checksum", 0, 2**64 - 1)
+INT = go_integer_type("int", -(2**63), 2**63 - 1)
+INT64 = go_integer_type("int64", -(2**63), 2**63 - 1)
+UINT64 = go_integer_type("uint64", 0, 2**64 - 1)
+CHECKSUM = go_integer_type("checksum.Checksum", 0, 2**64 - 1)
 
 
 def _bytes(value: object, path: str) -> bytes | None:
@@ -202,7 +202,7 @@ CPU_SET = GoType(
 )
 
 
-def slice_of(item: GoType) -> GoType:
+def go_slice_type(item: GoType) -> GoType:
     """Return the type of slices of an item type; None is a nil slice."""
 
     def read(value: object, path: str) -> list[Any] | None:
@@ -218,7 +218,7 @@ def slice_of(item: GoType) -> GoType:
     return GoType(f"[]{item.name}", read, show)
 
 
-def map_of(key: GoType, item: GoType, name: str = "") -> GoType:
+def go_map_type(key: GoType, item: GoType, name: str = "") -> GoType:
     """Return a type of maps; None is a nil map.
 
     Args:
@@ -257,7 +257,7 @@ def map_of(key: GoType, item: GoType, name: str = "") -> GoType:
     return GoType(name or f"map[{key.name}]{item.name}", read, show)
 
 
-def struct_type(name: str, *fields: GoField) -> GoType:
+def go_struct_type(name: str, *fields: GoField) -> GoType:
     """Return the type of a struct; its values are mappings from the fields' names in Go."""
     keys = [field.key for field in fields]
 
@@ -265,7 +265,7 @@ def struct_type(name: str, *fields: GoField) -> GoType:
         if not isinstance(value, dict):
             refuse(path, value, "an object")
         if unknown := [key for key in value if key not in keys]:
-            hint = suggestion(unknown[0], keys) or f"; expected {', '.join(keys)}"
+            hint = spelling_suggestion(unknown[0], keys) or f"; expected {', '.join(keys)}"
             raise CheckpointError(field_path(path, unknown[0]), f"no such field{hint}; {MEND}")
         found = {}
         for field in fields:

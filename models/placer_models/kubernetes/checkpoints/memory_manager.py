@@ -11,12 +11,12 @@ from placer_models.kubernetes.checkpoints.go_types import (
     TEXT,
     UINT64,
     GoField,
+    go_map_type,
     go_pointer_to,
-    map_of,
+    go_slice_type,
+    go_struct_type,
     parse_go_json,
     refuse,
-    slice_of,
-    struct_type,
 )
 from placer_models.kubernetes.checkpoints.wrapped import (
     is_wrapped_checkpoint,
@@ -73,7 +73,7 @@ class MemoryManagerState:
         return self.policy.lower() != "none"
 
 
-_TABLE = struct_type(
+_TABLE = go_struct_type(
     "state.MemoryTable",
     GoField("TotalMemSize", "total", UINT64),
     GoField("SystemReserved", "systemReserved", UINT64),
@@ -81,44 +81,44 @@ _TABLE = struct_type(
     GoField("Reserved", "reserved", UINT64),
     GoField("Free", "free", UINT64),
 )
-_BY_RESOURCE = map_of(TEXT, go_pointer_to(_TABLE), "map[v1.ResourceName]*state.MemoryTable")
-_NUMA_NODE = struct_type(
+_BY_RESOURCE = go_map_type(TEXT, go_pointer_to(_TABLE), "map[v1.ResourceName]*state.MemoryTable")
+_NUMA_NODE = go_struct_type(
     "state.NUMANodeState",
     GoField("NumberOfAssignments", "numberOfAssignments", INT),
     GoField("MemoryMap", "memoryMap", _BY_RESOURCE),
-    GoField("Cells", "cells", slice_of(INT)),
+    GoField("Cells", "cells", go_slice_type(INT)),
 )
-_BLOCKS = slice_of(
-    struct_type(
+_BLOCKS = go_slice_type(
+    go_struct_type(
         "state.Block",
-        GoField("NUMAAffinity", "numaAffinity", slice_of(INT)),
+        GoField("NUMAAffinity", "numaAffinity", go_slice_type(INT)),
         GoField("Type", "type", replace(TEXT, name="v1.ResourceName")),
         GoField("Size", "size", UINT64),
     )
 )
-_POD_ENTRY = struct_type(
+_POD_ENTRY = go_struct_type(
     "state.PodEntry", GoField("MemoryBlocks", "memoryBlocks", _BLOCKS, (None,))
 )
 
 _POLICY = GoField("PolicyName", "policyName", TEXT)
 _MACHINE = GoField(
-    "MachineState", "machineState", map_of(INT, go_pointer_to(_NUMA_NODE), "state.NUMANodeMap")
+    "MachineState", "machineState", go_map_type(INT, go_pointer_to(_NUMA_NODE), "state.NUMANodeMap")
 )
 _ENTRIES = GoField(
     "Entries",
     "entries",
-    map_of(TEXT, map_of(TEXT, _BLOCKS), "state.ContainerMemoryAssignments"),
+    go_map_type(TEXT, go_map_type(TEXT, _BLOCKS), "state.ContainerMemoryAssignments"),
     ({},),
 )
 _PODS = GoField(
-    "PodEntries", "podEntries", map_of(TEXT, _POD_ENTRY, "state.PodMemoryAssignments"), ({},)
+    "PodEntries", "podEntries", go_map_type(TEXT, _POD_ENTRY, "state.PodMemoryAssignments"), ({},)
 )
 _CHECKSUM = GoField("Checksum", "checksum", CHECKSUM)
 
 _NAME = "state.MemoryManagerCheckpoint"
-_V1 = struct_type(f"{_NAME}V1", _POLICY, _MACHINE, _ENTRIES, _CHECKSUM)
-_V2 = struct_type(f"{_NAME}V2", _POLICY, _MACHINE, _ENTRIES, _PODS, _CHECKSUM)
-_DATA = struct_type(f"{_NAME}Data", _POLICY, _MACHINE, _ENTRIES, _PODS)
+_V1 = go_struct_type(f"{_NAME}V1", _POLICY, _MACHINE, _ENTRIES, _CHECKSUM)
+_V2 = go_struct_type(f"{_NAME}V2", _POLICY, _MACHINE, _ENTRIES, _PODS, _CHECKSUM)
+_DATA = go_struct_type(f"{_NAME}Data", _POLICY, _MACHINE, _ENTRIES, _PODS)
 
 
 def read_memory_manager_state(text: str) -> MemoryManagerState:
