@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from placer.node.agent import run_agent
+from placer.node.agent import run
 from placer.node.mounts import MountError
 from placer_cli.app import main
 from placer_cli.exits import Exit
@@ -13,7 +13,7 @@ from placer_cli.exits import Exit
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Options that name folders; cgroups are not looked for."""
-    monkeypatch.setattr(run_agent, "kernel_files", lambda: None)
+    monkeypatch.setattr(run, "kernel_files", lambda: None)
     (tmp_path / "documents").mkdir(mode=0o700)
     return ["--documents", str(tmp_path / "documents"), "--state", str(tmp_path / "state")]
 
@@ -24,7 +24,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ("--on-drift", "mend", "got 'mend'; expected repair, report"),
         ("--log-level", "loud", "got 'loud'; expected debug, info, warning, error"),
         ("--listen", "0.0.0.0:9469", "can be reached from other machines"),
-        ("--listen", "agent.sock", "expected such as 127.0.0.1:9469 or unix:/run_agent/placer"),
+        ("--listen", "agent.sock", "expected such as 127.0.0.1:9469 or unix:/run/placer"),
         ("--kubelet-root", "kubelet", "got 'kubelet'; expected an absolute path"),
         ("--root", "../up", "the root '../up' is no path of a cgroup"),
         ("--container-root", "/kubepods", "the root '/kubepods' is no path of a cgroup"),
@@ -63,7 +63,7 @@ def test_a_machine_without_cgroups_is_refused_with_four(
     def none() -> None:
         raise MountError("no cgroup file system with the cpuset controller is mounted")
 
-    monkeypatch.setattr(run_agent, "kernel_files", none)
+    monkeypatch.setattr(run, "kernel_files", none)
 
     assert main(["agent", *folders]) == Exit.REFUSED
     assert "no cgroup file system" in capsys.readouterr().err
@@ -79,9 +79,7 @@ def test_the_kubelet_is_looked_for_where_it_is(
     In the usual folder if nothing else is named; a named one has to be there.
     """
     seen = []
-    monkeypatch.setattr(
-        run_agent, "run_agent", lambda options: seen.append(options.kubelet_root) or ()
-    )
+    monkeypatch.setattr(run, "run", lambda options: seen.append(options.kubelet_root) or ())
 
     assert main(["agent", *folders, *named]) == Exit.DONE
     assert main(["agent", *folders, "--kubelet-root", "/nowhere/kubelet"]) == Exit.REFUSED
@@ -95,6 +93,6 @@ def test_an_agent_that_is_stopped_while_it_only_observes_ends_with_four(
     """
     With nothing refused it ends as it should.
     """
-    monkeypatch.setattr(run_agent, "run_agent", lambda _: refused)
+    monkeypatch.setattr(run, "run", lambda _: refused)
 
     assert main(["agent", *folders]) == (Exit.REFUSED if refused else Exit.DONE)

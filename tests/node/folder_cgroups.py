@@ -126,12 +126,12 @@ class FolderCgroups:
 def stand_in(folder: Path, cpus: str) -> None:
     """Let the agent of this process find a folder's cgroups, and a machine of these CPUs."""
     from placer.node import locks
-    from placer.node.agent import run_agent
+    from placer.node.agent import run
 
-    locks.RUN = folder.parent / "run_agent"
+    locks.RUN = folder.parent / "run"
     host = HostMachine("n0", parse_cpu_list(cpus))
-    run_agent.kernel_files = lambda: FolderCgroups(folder, cpus)
-    run_agent.read_host = lambda **options: host
+    run.kernel_files = lambda: FolderCgroups(folder, cpus)
+    run.read_host = lambda **options: host
 
 
 if __name__ == "__main__":

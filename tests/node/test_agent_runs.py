@@ -20,7 +20,7 @@ from node.folder_cgroups import FolderCgroups, stand_in
 from node.node_documents import a_document, a_node, a_pod
 from node.test_agent_edges import UnixConnection, asked
 from node.test_real_v1 import v1_files
-from placer.node.agent import run_agent as run_module
+from placer.node.agent import run as run_module
 from placer.node.agent.agent import OnDrift
 from placer.node.agent.run import AgentOptions, run_agent
 from placer.node.cgroup_files import CgroupFiles

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from placer.node.agent import run_agent
+from placer.node.agent import run
 from placer.node.agent.agent import AgentStatus
 from placer.node.plan import CgroupPlan
 
@@ -51,13 +51,13 @@ class Watched:
 @pytest.fixture
 def turns(tmp_path, monkeypatch):
     """The turns of an agent whose first one is over."""
-    monkeypatch.setattr(run_agent, "ONLINE", tmp_path / "online")
+    monkeypatch.setattr(run, "ONLINE", tmp_path / "online")
     (tmp_path / "online").write_text("0-7\n")
     (tmp_path / "cgroup/placer/other").mkdir(parents=True)
     (tmp_path / "cgroup/placer/other/cpuset.cpus.effective").write_text("4-5\n")
     agent = Watched()
-    with run_agent.ExitStack() as open_things:
-        found = run_agent._Turns(agent, {"": tmp_path / "cgroup"}, threading.Event(), open_things)
+    with run.ExitStack() as open_things:
+        found = run._Turns(agent, {"": tmp_path / "cgroup"}, threading.Event(), open_things)
         found.settle()
         found.turn(frozenset(), tmp_path / "documents")
         first = agent.asked[:]
@@ -148,7 +148,7 @@ def test_the_next_sweep_looks_at_all_after_a_repair_of_few(turns, monkeypatch):
     found, done, folder, *_ = turns
     found.turn(frozenset({f"{folder}/cgroup/placer/leaf/cpuset.cpus"}), folder / "documents")
     done.clear()
-    monkeypatch.setattr(run_agent, "SWEEP_S", 0)
+    monkeypatch.setattr(run, "SWEEP_S", 0)
 
     found.turn(frozenset(), folder / "documents")
 
@@ -157,7 +157,7 @@ def test_the_next_sweep_looks_at_all_after_a_repair_of_few(turns, monkeypatch):
 
 def test_what_was_left_alone_is_tried_again_at_each_sweep(turns, monkeypatch):
     found, done, folder, *_ = turns
-    monkeypatch.setattr(run_agent, "SWEEP_S", 0)
+    monkeypatch.setattr(run, "SWEEP_S", 0)
 
     found.turn(frozenset(), folder / "documents")
     found._agent.status.plan = CgroupPlan(left_alone=("a/main is left alone: ...",))
