@@ -79,7 +79,7 @@ def test_the_kubelet_is_looked_for_where_it_is(
     In the usual folder if nothing else is named; a named one has to be there.
     """
     seen = []
-    monkeypatch.setattr(run, "run", lambda options: seen.append(options.kubelet_root) or ())
+    monkeypatch.setattr(run, "run_agent", lambda options: seen.append(options.kubelet_root) or ())
 
     assert main(["agent", *folders, *named]) == Exit.DONE
     assert main(["agent", *folders, "--kubelet-root", "/nowhere/kubelet"]) == Exit.REFUSED
@@ -93,6 +93,6 @@ def test_an_agent_that_is_stopped_while_it_only_observes_ends_with_four(
     """
     With nothing refused it ends as it should.
     """
-    monkeypatch.setattr(run, "run", lambda _: refused)
+    monkeypatch.setattr(run, "run_agent", lambda _: refused)
 
     assert main(["agent", *folders]) == (Exit.REFUSED if refused else Exit.DONE)
