@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from placer.counting.matching import each_its_own
 from placer_models.device import Device, FunctionSelector, admits_function
 from placer_models.placement import DeviceGrant
 from placer_models.selectors import Labels
@@ -70,22 +71,6 @@ def given_functions(
 
 
 def match_functions(options: Sequence[Sequence[int]]) -> list[int] | None:
-    """Return an option of its own for each, low ones first, or None if that is impossible.
-
-    By augmenting paths: if all options of one are taken, their holders are asked to move.
-    """
-    holder: dict[int, int] = {}
-
-    def settle(who: int, seen: set[int]) -> bool:
-        for option in options[who]:
-            if option not in seen:
-                seen.add(option)
-                if option not in holder or settle(holder[option], seen):
-                    holder[option] = who
-                    return True
-        return False
-
-    if not all(settle(who, set()) for who in range(len(options))):
-        return None
-    given = {who: option for option, who in holder.items()}
-    return [given[who] for who in range(len(options))]
+    """Return an option of its own for each, low ones first, or None if that is impossible."""
+    given = each_its_own(dict(enumerate(options)))
+    return [given[who] for who in range(len(options))] if len(given) == len(options) else None

@@ -89,9 +89,9 @@ class Cgroups:
         """Return whether a cgroup has a file of the cpuset controller."""
         return self.files.exists(self.path(CPUSET, cgroup, name))
 
-    def children(self, cgroup: str, controller: str = CPUSET) -> list[str]:
+    def children(self, cgroup: str) -> list[str]:
         """Return the paths of the cgroups directly below a cgroup, ascending."""
-        below = self.files.children(self.path(controller, cgroup))
+        below = self.files.children(self.path(CPUSET, cgroup))
         return [child_cgroup_path(cgroup, name) for name in below]
 
     def below(self, cgroup: str) -> Iterator[str]:

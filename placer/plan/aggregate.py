@@ -64,7 +64,7 @@ def scaled_dual_feasible_function(size: int, room: int, k: int) -> int:
     return (k + 1) * size // room * room
 
 
-def solve_aggregate_program(market: Market, functions: int = FUNCTIONS) -> AggregateSolution:
+def solve_aggregate_program(market: Market) -> AggregateSolution:
     """Solve the aggregate program."""
     program = LinearProgram()
     bins = [
@@ -85,7 +85,7 @@ def solve_aggregate_program(market: Market, functions: int = FUNCTIONS) -> Aggre
             places = {item: program.variable() for item in here}
             for item, place in places.items():
                 program.put(demand[-1][item], place, 1.0)
-            for subject, sizes in _rows(kind, here, functions):
+            for subject, sizes in _rows(kind, here):
                 row = program.row(most=0.0)
                 program.put(row, bins[number], -1.0)
                 for item, size in sizes.items():
@@ -102,12 +102,10 @@ def solve_aggregate_program(market: Market, functions: int = FUNCTIONS) -> Aggre
     return AggregateSolution(np.array(values, np.float64).clip(0.0), tuple(rents))
 
 
-def _rows(
-    kind: BinKind, here: list[int], functions: int
-) -> Iterator[tuple[AggregateProgramRow, dict[int, float]]]:
+def _rows(kind: BinKind, here: list[int]) -> Iterator[tuple[AggregateProgramRow, dict[int, float]]]:
     """Yield rows: what each item takes, where a bin has 1. Equal rows come once."""
     seen: set[tuple[float, ...]] = set()
-    for k in range(functions + 1):
+    for k in range(FUNCTIONS + 1):
         for subject, sizes in _of_function(kind, here, k):
             key = tuple(sizes)
             if any(key) and key not in seen:

@@ -22,6 +22,8 @@ from features.in_node_affinity import in_node_affinity_instance
 from features.joint import joint_instance
 from features.localities import locality_instance
 from features.max_pods import with_max_pods
+from features.mig import mig_instance
+from features.misfits import with_breaches
 from features.network import network_instance
 from features.node_affinity import with_node_affinity
 from features.node_binds import node_bind_instance
@@ -38,7 +40,12 @@ from features.topology_spread import spread_instance
 from features.unpooled import with_unpooled
 from features.variants import variants_instance
 from mixed_worlds import mixed_instance
-from moving_worlds import mixed_moving_instance, moving_instance, tied_instance
+from moving_worlds import (
+    crowded_instance,
+    mixed_moving_instance,
+    moving_instance,
+    tied_instance,
+)
 from placer_models.cluster import Instance
 from worlds import tiny_instance
 
@@ -79,6 +86,17 @@ def offered_moving_world(seed: int) -> Instance:
     return with_offers(Random(f"offered-moves-{seed}"), drawn(seed))
 
 
+def leaving_instance(seed: int) -> Instance:
+    """Draw a world with moves, in which running pods are in breach of any rule."""
+    instance = (crowded_instance if seed % 2 else tied_instance)(seed)
+    return with_breaches(Random(f"leaving-{seed}"), instance)
+
+
+def mixed_leaving_instance(seed: int) -> Instance:
+    """Draw the same among the words of all families."""
+    return with_breaches(Random(f"mixed-leaving-{seed}"), mixed_moving_instance(seed))
+
+
 def _unpooled(rng: Random, instance: Instance) -> Instance:
     return with_unpooled(rng, amplified(rng, instance) if rng.random() < 0.5 else instance)
 
@@ -111,6 +129,9 @@ FAMILIES = {
     "joint devices": FamilyWorlds(joint_instance),
     "localities": FamilyWorlds(locality_instance, slow=(20, 50)),
     "max-pods": FamilyWorlds(_dressed(with_max_pods, "max-pods")),
+    "MIG": FamilyWorlds(mig_instance, (0, 0), check=(4, 25, 0)),
+    "misfits that may move": FamilyWorlds(leaving_instance, (0, 0), (10, 30), (10, 6, 5_000)),
+    "misfits, all families mixed": FamilyWorlds(mixed_leaving_instance, (0, 0), (10, 30)),
     "moves": FamilyWorlds(moving_instance),
     "moves of gangs": FamilyWorlds(tied_instance),
     "moves, all families mixed": FamilyWorlds(mixed_moving_instance, (5, 20), (10, 30)),

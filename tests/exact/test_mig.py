@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from exact_checks import check_worlds
-from features.mig import mig_instance
 from judge.cases_mig import asks_for, has
 from judge.hand import node, world
 from placer.judge.measure import measure
@@ -19,24 +17,6 @@ from placer_models.pod import Pod
 
 ONE_GPU = replace(node(broken_gpus=[1, 2, 3]), mig=((0, "A100-40GB"),))
 ENGINES = pytest.mark.parametrize("engine", [Engine.EXACT, Engine.GREEDY])
-
-
-@pytest.mark.check
-@pytest.mark.parametrize("batch", range(4))
-def test_instances_are_placed_as_by_brute_force(batch: int) -> None:
-    """
-    On 100 worlds with GPUs in MIG mode the exact tiers are those of brute force.
-    """
-    check_worlds(mig_instance, batch, 4, 25)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(10))
-def test_many_instances_are_placed_as_by_brute_force(batch: int) -> None:
-    """
-    The same on 1,000 other worlds.
-    """
-    check_worlds(mig_instance, 10_000 + batch, 10, 100)
 
 
 def placed(instance: Instance, engine: Engine) -> tuple[int, list[tuple[str, int]]]:

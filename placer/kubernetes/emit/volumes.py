@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from placer.counting.matching import each_its_own
 from placer.kubernetes.emit.annotations import identifying_metadata
 from placer.kubernetes.emit.placed_pods import DumpWithPlaces, EmittedFile
 from placer.kubernetes.free_volumes import FreeVolumes
@@ -85,22 +86,8 @@ def _chosen(
     for key in possible:
         reached = (name for name in possible[key] if nodes[key] in access.of(known[name]))
         here[key] = sorted(reached, key=lambda name: (known[name].capacity_bytes, name))
-    holder: dict[str, NamespacedName] = {}
-
-    def find(key: NamespacedName, tried: set[str]) -> bool:
-        """Give a claim a volume, and others another one for it if need be."""
-        for name in here[key]:
-            if name not in tried:
-                tried.add(name)
-                if name not in holder or find(holder[name], tried):
-                    holder[name] = key
-                    return True
-        return False
-
     must = [key for key in here if nodes[key] not in access.provisioned_for(claims[key])]
-    for key in dict.fromkeys((*must, *here)):
-        find(key, set())
-    return {key: name for name, key in holder.items()}
+    return each_its_own({key: here[key] for key in (*must, *here)})
 
 
 def _patch(identity: ObjectIdentity, annotations: Mapping[str, str]) -> dict[str, object]:

@@ -176,7 +176,7 @@ class PatternProgram:
             if times > NEARLY
         ]
 
-    def learn(self, stop: Callable[[], bool], count: int = AT_ONCE) -> int:
+    def learn(self, stop: Callable[[], bool]) -> int:
         """Give the program the patterns that improve it most by its last prices.
 
         Returns:
@@ -194,7 +194,7 @@ class PatternProgram:
         for index, of in enumerate(self.alike):
             least = int(self._node_prices[index]) + NOTHING
             for most in (FEW, MANY):
-                dearest = dearest_patterns(of.room, self._prices, least, count, most, stop)
+                dearest = dearest_patterns(of.room, self._prices, least, AT_ONCE, most, stop)
                 self.work_s += dearest.looked_at / LOOKED_AT_A_SECOND
                 if dearest.found or dearest.bound <= least + 1:
                     break

@@ -1,0 +1,28 @@
+"""Matching of those who want one of some things each with the things."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
+
+Who = TypeVar("Who", bound=Hashable)
+Option = TypeVar("Option", bound=Hashable)
+
+
+def each_its_own(options: Mapping[Who, Sequence[Option]]) -> dict[Who, Option]:
+    """Return an option of its own for as many as can be; nobody loses it to who comes later.
+
+    By augmenting paths: if all options of one are taken, their holders are asked to move.
+    """
+    holder: dict[Option, Who] = {}
+
+    def settle(who: Who, seen: set[Option]) -> bool:
+        for option in options[who]:
+            if option not in seen:
+                seen.add(option)
+                if option not in holder or settle(holder[option], seen):
+                    holder[option] = who
+                    return True
+        return False
+
+    for who in options:
+        settle(who, set())
+    return {who: option for option, who in holder.items()}
