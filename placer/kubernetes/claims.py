@@ -9,6 +9,7 @@ from placer.kubernetes.claim_requests import resolved_request
 from placer.kubernetes.claim_turns import ClaimTurn, try_claim_combinations
 from placer.kubernetes.device_matches import DeviceMatch, DeviceMatches
 from placer.kubernetes.device_pools import DevicePools
+from placer.kubernetes.node_set_labels import NodeSetLabels
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.pod_claims import (
     AlikeDevices,
@@ -83,7 +84,7 @@ class WaitingPodClaims:
         self._objects = objects
         self._pools = pools
         self._summary = summary
-        self._labels: dict[frozenset[str], Label] = {}
+        self._labels = NodeSetLabels(CLAIMABLE, "have what is claimed", summary)
         self._alike: AlikeDevices = {}
         self._numa_known = frozenset(objects.topologies) | {
             name for name in pools.cpus if pools.topology(name) is not None
@@ -116,7 +117,7 @@ class WaitingPodClaims:
             for what in dict.fromkeys(what for found in ways for what in found.assumed):
                 self._summary.assume(what, part.identity.title)
             restricted = [
-                self._label(found.nodes, part)
+                self._labels.of(found.nodes, part)
                 for found in ways
                 if found.nodes is not None and found.nodes != self._objects.nodes.keys()
             ]
@@ -204,25 +205,13 @@ class WaitingPodClaims:
     def labels(self, node: str) -> tuple[Label, ...]:
         """Return the labels that a node gets for the sake of waiting pods."""
         return (
-            *(label for nodes, label in self._labels.items() if node in nodes),
+            *self._labels.on(node),
             *(
                 (_given_out(kind), "true")
                 for kind, nodes in self._by_claims_alone.items()
                 if node not in nodes
             ),
         )
-
-    def _label(self, nodes: frozenset[str], part: KubePod) -> Label:
-        """Return the label of the nodes to which claims restrict a pod."""
-        if nodes not in self._labels:
-            number = f"-{len(self._labels) + 1}" if self._labels else ""
-            self._labels[nodes] = f"{CLAIMABLE}{number}", "true"
-        name, value = self._labels[nodes]
-        self._summary.assume(
-            f"the label {name}={value} stands for the nodes that have what is claimed",
-            part.identity.title,
-        )
-        return name, value
 
     def _in_turn(self, part: KubePod, turn: ClaimTurn) -> PodClaims:
         """Return what a waiting pod asks for by claims, of each alternative what a turn says."""

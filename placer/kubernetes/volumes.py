@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 
 from placer.kubernetes.attached_volumes import AttachedVolumes
 from placer.kubernetes.free_volumes import FreeVolumes
+from placer.kubernetes.node_set_labels import NodeSetLabels
 from placer.kubernetes.objects import Objects
+from placer.kubernetes.pod_claims import Label
 from placer.kubernetes.summary import DumpSummary
 from placer.kubernetes.volume_access import NodeNames, VolumeReach
 from placer_models.kubernetes.object_fields import object_title
@@ -29,8 +31,6 @@ added."""
 
 KINDS_TO_GET = "persistentvolumeclaims,persistentvolumes,storageclasses"
 """The kinds without which nobody knows where volumes are."""
-
-_Label = tuple[str, str]
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class WaitingPodVolumes:
         self._ignored = ignored
         self._access = VolumeReach(objects)
         self._attached = AttachedVolumes(objects)
-        self._labels: dict[NodeNames, _Label] = {}
+        self._labels = NodeSetLabels(REACHED, "reach the volumes", summary)
         self._asked: Counter[str] = Counter()
         self._holders: dict[NamespacedName, KubePod] = {}
         self._first: dict[NamespacedName, KubePod] = {}
@@ -116,14 +116,14 @@ class WaitingPodVolumes:
         self._asked.update(found.amounts)
         spec = _taking(asked.spec, found.amounts)
         if found.nodes != self._access.all_nodes:
-            name, value = self._label(found.nodes, part)
+            name, value = self._labels.of(found.nodes, part)
             selector = {**dict(spec.node_selector), name: value}
             spec = replace(spec, node_selector=tuple(sorted(selector.items())))
         return replace(asked, spec=spec)
 
-    def labels(self, node: str) -> tuple[_Label, ...]:
+    def labels(self, node: str) -> tuple[Label, ...]:
         """Return the labels that a node gets for the sake of waiting pods."""
-        return tuple(label for nodes, label in self._labels.items() if node in nodes)
+        return tuple(self._labels.on(node))
 
     def amounts(self, node: str) -> tuple[tuple[str, int], ...]:
         """Return the plain amounts that a node gets for their sake."""
@@ -131,17 +131,6 @@ class WaitingPodVolumes:
         for name, by_node in self.free.amounts.items():
             found[name] = by_node.get(node, 0)
         return tuple(sorted(found.items()))
-
-    def _label(self, nodes: NodeNames, part: KubePod) -> _Label:
-        if nodes not in self._labels:
-            number = f"-{len(self._labels) + 1}" if self._labels else ""
-            self._labels[nodes] = f"{REACHED}{number}", "true"
-        name, value = self._labels[nodes]
-        self._summary.assume(
-            f"the label {name}={value} stands for the nodes that reach the volumes",
-            part.identity.title,
-        )
-        return name, value
 
     def _look_at(self, part: KubePod, one: PodVolume, found: _Found) -> None:
         """Add what one claim of a pod means."""
