@@ -3,18 +3,18 @@
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 
-Who = TypeVar("Who", bound=Hashable)
-Option = TypeVar("Option", bound=Hashable)
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T", bound=Hashable)
 
 
-def each_its_own(options: Mapping[Who, Sequence[Option]]) -> dict[Who, Option]:
+def each_its_own(options: Mapping[K, Sequence[T]]) -> dict[K, T]:
     """Return an option of its own for as many as can be; nobody loses it to who comes later.
 
     By augmenting paths: if all options of one are taken, their holders are asked to move.
     """
-    holder: dict[Option, Who] = {}
+    holder: dict[T, K] = {}
 
-    def settle(who: Who, seen: set[Option]) -> bool:
+    def settle(who: K, seen: set[T]) -> bool:
         for option in options[who]:
             if option not in seen:
                 seen.add(option)
