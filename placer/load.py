@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from placer_models.cluster import Instance, Machine
 from placer_models.files.documents import (
     API_VERSION,
-    Document,
+    DocumentInFile,
     documents_of,
     read_documents,
     read_text,
@@ -277,7 +277,7 @@ def load_machine_file(path: Path) -> Machine:
 
 
 def _instance(
-    documents: Sequence[Document], on_file: OnFile | None, *, skip_illegal: bool
+    documents: Sequence[DocumentInFile], on_file: OnFile | None, *, skip_illegal: bool
 ) -> Instance:
     return build_instance(documents, _Finder(on_file), skip_illegal=skip_illegal)
 
@@ -289,7 +289,7 @@ class _Finder:
         self._on_file = on_file
         self._read: dict[Path, Machine] = {}
 
-    def __call__(self, name: str, document: Document) -> Machine:
+    def __call__(self, name: str, document: DocumentInFile) -> Machine:
         if "/" not in name and not name.endswith(_FILE_SUFFIXES):
             return load_machine(name)
         path = document.folder / name
@@ -324,14 +324,14 @@ def _dump(
     return instance
 
 
-def _documents_beside(path: Path) -> tuple[Document, ...]:
+def _documents_beside(path: Path) -> tuple[DocumentInFile, ...]:
     """Return the documents of a file that stands beside the objects of a cluster."""
     if not read_text(path).strip():
         raise _no_objects(path, "")
     return read_documents(path)
 
 
-def _documents(text: str, path: Path) -> tuple[Document, ...]:
+def _documents(text: str, path: Path) -> tuple[DocumentInFile, ...]:
     """Return the documents of a text, in place of which a dump might stand, too."""
     if not text.strip():
         message = (

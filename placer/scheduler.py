@@ -33,7 +33,7 @@ from placer.scheduling.errors import (
 from placer.scheduling.expectation import Expectation
 from placer.scheduling.expecting import Expecting
 from placer.scheduling.refusal import Refusal
-from placer.search.baseline import SolveCache
+from placer.search.baseline import CacheBetweenSolves
 from placer.search.garbage import no_collection
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod, nodes_with_defaults
@@ -94,7 +94,7 @@ class Scheduler:
 
         """
         self._lock = Lock()
-        self._caches: deque[SolveCache] = deque(maxlen=MOST_CACHES)
+        self._caches: deque[CacheBetweenSolves] = deque(maxlen=MOST_CACHES)
         self._earlier = Placement()  # of the last decision that places anybody
         nodes = tuple(nodes)
         self._defaults = common_defaults(nodes) if defaults is None else defaults
@@ -453,7 +453,7 @@ class Scheduler:
             expecting.follow(arriving.ahead, pods)
         return decided
 
-    def _cache(self) -> SolveCache:
+    def _cache(self) -> CacheBetweenSolves:
         """Take out what an earlier call has left, so that no other call uses it meanwhile.
 
         A call puts it back at its end; a call that fails does not, so its traces are forgotten.
@@ -461,7 +461,7 @@ class Scheduler:
         try:
             return self._caches.pop()
         except IndexError:
-            return SolveCache()
+            return CacheBetweenSolves()
 
     def _cordoned(self, name: str, *, cordoned: bool) -> Change:
         with self._lock:

@@ -31,7 +31,7 @@ def format_of(file: Path) -> Format:
     return Format.YAML if file.suffix in (".yaml", ".yml") else Format.JSON
 
 
-def document_text(tree: object, form: Format) -> str:
+def json_or_yaml_text(tree: object, form: Format) -> str:
     """Write a tree as JSON or YAML, with its keys in their order."""
     if form is Format.YAML:
         import yaml

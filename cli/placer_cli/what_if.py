@@ -13,7 +13,7 @@ from placer.search.options import SolveOptions
 from placer_cli.console import error_console, print_dump_summary, result_console
 from placer_cli.expected_pods import read_demand_file
 from placer_cli.illegal import read_instance
-from placer_cli.output import Format, document_text
+from placer_cli.output import Format, json_or_yaml_text
 from placer_models.cluster import Instance, Machine
 from placer_models.kubernetes.who_waits import WaitingPodFilter
 from placer_models.placement import Answer
@@ -160,7 +160,7 @@ def _print(
     form: Format,
 ) -> None:
     if form is not Format.TABLE:
-        typer.echo(document_text(_tree(found, changes, instance), form), nl=False)
+        typer.echo(json_or_yaml_text(_tree(found, changes, instance), form), nl=False)
         return
     from placer_cli.draw.canvas import canvas_of
     from placer_cli.draw.what_if import draw_what_if

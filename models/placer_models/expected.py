@@ -290,7 +290,9 @@ def alike_counted_together(
     return [EqualLeftNodes(*row, count) for row, count in Counter(rows).items()]
 
 
-def shape_prices(demand: ExpectedDemand, nodes: Iterable[EqualLeftNodes]) -> tuple[int, ...]:
+def expected_shape_prices(
+    demand: ExpectedDemand, nodes: Iterable[EqualLeftNodes]
+) -> tuple[int, ...]:
     """Return the price of each shape: what it is worth that one more pod of it has a place.
 
     The price is PRICE_WEIGHT / 1000 x size x pressure x (1 - reach), rounded half up, where pods

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from placer.counting.account import Account, account_of, idle_account_key
 from placer.explain.final_state import with_only
-from placer.search.baseline import SolveCache, StartingAccounts, running_by_node
+from placer.search.baseline import CacheBetweenSolves, StartingAccounts, running_by_node
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.incremental import PersistentTuple
@@ -98,7 +98,7 @@ def with_only_nodes(
     accounts = PersistentTuple.of(baseline.accounts[i] for i in kept)
     there = tuple(runner for of_node in running for runner in of_node)
     fewer = replace(instance, nodes=nodes, running=there)
-    return fewer, StartingAccounts(nodes, running, accounts, SolveCache())
+    return fewer, StartingAccounts(nodes, running, accounts, CacheBetweenSolves())
 
 
 def recounted_baseline(

@@ -16,7 +16,7 @@ from placer.explain.explanation import (
 )
 from placer.explain.final_state import instance_after_answer, with_only
 from placer.explain.kind_outcome import KindOutcome
-from placer.explain.nearest import NodesBySort, by_sort, nearest_misses
+from placer.explain.nearest import NodesBySort, nearest_misses, node_indices_by_sort
 from placer.explain.nodes_after import NodesAfter
 from placer.explain.outvoted import pods_that_outvoted
 from placer.explain.smallest_change import ChangeSearch
@@ -104,7 +104,7 @@ def explain(
         sorts = sorts_of(with_only(settled, [*chain(*of_all)]), baseline)
         alike = None if sorts is None else AlikeNodeSample(settled, baseline, sorts)
     if near and alike is not None:
-        near.sorts = by_sort(instance.nodes, alike.sorts)
+        near.sorts = node_indices_by_sort(instance.nodes, alike.sorts)
     misses = [
         near.of(some[0], gangs[0], len(shapes) - i) if near and looked else ((), None)
         for i, ((some, gangs), looked) in enumerate(zip(shapes, looked_for, strict=True))

@@ -227,7 +227,7 @@ def _what_lacks(
     return lacks, sum(beyond for beyond, _ in parts), sum(part for _, part in parts)
 
 
-def by_sort(nodes: Sequence[Node], sorts: Sorts) -> NodesBySort:
+def node_indices_by_sort(nodes: Sequence[Node], sorts: Sorts) -> NodesBySort:
     """Return the indices of the nodes of each sort, ascending by name."""
     found: dict[int, list[int]] = {}
     for index in sorted(range(len(nodes)), key=lambda index: nodes[index].name):

@@ -44,7 +44,7 @@ were kept the last time if that is more. So forgetting costs little for each new
 _NOTHING: frozenset[int] = frozenset()
 
 
-class NodeTableKey(NamedTuple):
+class NodeTableReuseKey(NamedTuple):
     """What two Problems have to agree in so that a table can turn from one to the other."""
 
     nodes: int
@@ -466,6 +466,6 @@ def _fewest_lost_first(mask: Mask, lost: Numbers) -> Iterator[Mask]:
         mask = mask & ~few
 
 
-def node_table_key_of(problem: Problem) -> NodeTableKey:
+def node_table_key_of(problem: Problem) -> NodeTableReuseKey:
     """Return the terms of a Problem."""
-    return NodeTableKey(len(problem.nodes), NodeColumnLayout.of(problem), problem.encoding)
+    return NodeTableReuseKey(len(problem.nodes), NodeColumnLayout.of(problem), problem.encoding)

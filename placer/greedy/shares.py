@@ -149,7 +149,7 @@ def _allowed(
         yield from free_counts_within_scope(bank.board, size, any_of, scope)
 
 
-def device_counts_fitting_shares(
+def share_giving_devices_by_class(
     node: NodeState, shape: Shape, cells: Collection[int], position: int
 ) -> tuple[int, ...]:
     """Return how many devices of each equivalence class could give the pod each of its shares."""

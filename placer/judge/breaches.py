@@ -54,7 +54,7 @@ def breaches(
     last = nodes_before and nodes_before.faultless
     if last and last[0] is instance and _is_same(last[1], placement):
         return ()
-    return broken_in(judged_scene_with_moves(instance, placement, nodes_before))
+    return broken_in(instance_with_placement_and_moves(instance, placement, nodes_before))
 
 
 def _is_same(one: Placement, other: Placement) -> bool:
@@ -62,7 +62,7 @@ def _is_same(one: Placement, other: Placement) -> bool:
     return one is other or not (one.pods or other.pods)
 
 
-def judged_scene_with_moves(
+def instance_with_placement_and_moves(
     instance: Instance, placement: Placement, nodes_before: NodesBefore | None = None
 ) -> InstanceWithPlacement:
     """Lay a placement over its instance, with the running pods that may move placed as well."""

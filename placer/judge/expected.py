@@ -26,7 +26,7 @@ from placer_models.expected import (
     NodeLeft,
     NodeWorths,
     alike_counted_together,
-    shape_prices,
+    expected_shape_prices,
     shapes_admitted_by,
 )
 from placer_models.forecast import demand_in
@@ -58,7 +58,7 @@ def _prices(demand: ExpectedDemand, nodes: NodesBefore) -> tuple[int, ...]:
     rows = (
         (shapes_admitted_by(demand, judged.node), _left(judged, demand)) for judged in judged_nodes
     )
-    return shape_prices(demand, alike_counted_together(rows))
+    return expected_shape_prices(demand, alike_counted_together(rows))
 
 
 @lru_cache(maxsize=MOST_OUTLOOKS)

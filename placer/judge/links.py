@@ -9,7 +9,7 @@ from placer_models.device import GPU
 from placer_models.goals import GANG_PAIR_SUM, PARTITIONS, POD_PAIR_MINIMUM, POD_PAIR_SUM
 from placer_models.links import (
     best_pair_sum,
-    best_permitted_sum,
+    best_permitted_gpu_link_sum,
     counts_by_class,
     pair_minimum,
     pair_sum,
@@ -32,12 +32,12 @@ def pod_link_sum_shortfall(scene: InstanceWithPlacement) -> int:
     short = 0
     for judged, placed, gpus in _pods_with_links(scene):
         board, scope = judged.inside.gpus, placed.pod.spec.scope_of(GPU)
-        most = best_permitted_sum(board, len(gpus), scope) or 0
+        most = best_permitted_gpu_link_sum(board, len(gpus), scope) or 0
         short += most - pair_sum(board, counts_by_class(board, gpus))
     return short
 
 
-def gang_sum_shortfall(scene: InstanceWithPlacement) -> int:
+def gang_link_sum_shortfall(scene: InstanceWithPlacement) -> int:
     """Return tier 4c: the same over the GPUs of each gang that gathers on a node.
 
     Its GPUs together need no scope and no partition, so that the best of all sets is the measure.
@@ -110,6 +110,6 @@ JUDGED = JudgedFamily(
         PARTITIONS: pods_outside_partitions,
         POD_PAIR_MINIMUM: slowest_pair_shortfall,
         POD_PAIR_SUM: pod_link_sum_shortfall,
-        GANG_PAIR_SUM: gang_sum_shortfall,
+        GANG_PAIR_SUM: gang_link_sum_shortfall,
     },
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from placer.judge.breaches import judged_scene_with_moves
+from placer.judge.breaches import instance_with_placement_and_moves
 from placer.judge.families import FAMILIES
 from placer.judge.family import Measure
 from placer.judge.scene import InstanceWithPlacement, NodesBefore
@@ -41,7 +41,7 @@ def measure(
         nodes_before: The result of `scene.nodes_before_placement`, if already known.
 
     """
-    return measure_worth(judged_scene_with_moves(instance, placement, nodes_before))
+    return measure_worth(instance_with_placement_and_moves(instance, placement, nodes_before))
 
 
 def measure_worth(scene: InstanceWithPlacement) -> Worth:

@@ -124,7 +124,7 @@ def _message(runner: RunningPod, found: Sequence[Breach]) -> str:
     return "; ".join(dict.fromkeys(own or (breach.message for breach in found)))
 
 
-def mended_by(instance: Instance, placement: Placement) -> Mended:
+def rules_mended_by_moves(instance: Instance, placement: Placement) -> Mended:
     """Return, for the running pods that a placement moves, the rules that they broke at home."""
     return rules_mended(movable_pods(instance, breaches_of_complete_placement), placement)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from placer.kubernetes.objects import Objects
-from placer_models.kubernetes.node_access import NodeAccess
+from placer_models.kubernetes.node_access import NodesWithAccess
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.resource_slice import ResourceSlicePart
 from placer_models.placement import NamespacedName
@@ -62,7 +62,7 @@ def _nodes_of(objects: Objects, slices: Iterable[ResourceSlicePart]) -> set[str]
     return {name for access in accesses for name in _included(objects, access)}
 
 
-def _included(objects: Objects, access: NodeAccess) -> set[str]:
+def _included(objects: Objects, access: NodesWithAccess) -> set[str]:
     return {
         name
         for name, node in objects.nodes.items()

@@ -24,7 +24,7 @@ from placer_models.kubernetes.listed_devices import (
     is_same,
     type_of,
 )
-from placer_models.kubernetes.node_access import NodeAccess
+from placer_models.kubernetes.node_access import NodesWithAccess
 from placer_models.kubernetes.object_fields import ObjectError, ObjectIdentity
 from placer_models.kubernetes.resource_slice import MULTIPLE, ResourceSlicePart
 from placer_models.kubernetes.topology import NodeResourceTopologyPart
@@ -78,7 +78,7 @@ class DevicePools:
         """
         found = cls()
         by_node: defaultdict[str, list[Listed]] = defaultdict(list)
-        nodes_of: dict[NodeAccess, list[str]] = {}
+        nodes_of: dict[NodesWithAccess, list[str]] = {}
         places: dict[_PoolKey, str] = {}
         for part in found._newest(objects.slices.values()):
             title = part.identity.title
@@ -258,7 +258,7 @@ class DevicePools:
         self.notes.setdefault(what, {})[title] = None
 
 
-def _nodes(objects: Objects, access: NodeAccess) -> list[str]:
+def _nodes(objects: Objects, access: NodesWithAccess) -> list[str]:
     """Return the names of the nodes that can use a device."""
     if access.node:
         return [access.node] if access.node in objects.nodes else []

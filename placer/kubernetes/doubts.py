@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from placer_models.kubernetes.node_access import NodeAccess
+from placer_models.kubernetes.node_access import NodesWithAccess
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_gang import GangRef
 from placer_models.placement import NamespacedName
@@ -23,7 +23,7 @@ class UnreadSlice:
     """
 
     pool: tuple[str, str] | None
-    access: NodeAccess | None
+    access: NodesWithAccess | None
 
 
 @dataclass(slots=True)

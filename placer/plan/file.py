@@ -29,7 +29,7 @@ from placer.plan.schema import (
 )
 from placer_models.cluster import Instance
 from placer_models.defaults import NO_DEFAULTS
-from placer_models.files.documents import Document
+from placer_models.files.documents import DocumentInFile
 from placer_models.files.errors import InputError, near_or_first_names, shown
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.tree import as_json
@@ -54,8 +54,8 @@ MOST_TIMES = 10_000
 
 
 def read_question(
-    plan: Document,
-    documents: Sequence[Document],
+    plan: DocumentInFile,
+    documents: Sequence[DocumentInFile],
     find_machine: MachineFinder,
     cluster: Instance | None = None,
     more: Sequence[tuple[str, int]] = (),
@@ -91,7 +91,7 @@ def read_question(
 
 
 def read_offers(
-    plan: Document, find_machine: MachineFinder, cluster: Instance
+    plan: DocumentInFile, find_machine: MachineFinder, cluster: Instance
 ) -> tuple[tuple[NodeOffer, ...], str]:
     """Return the offers of a plan, and the currency of their prices.
 
@@ -121,7 +121,7 @@ def read_offers(
 
 def _read(
     place: DocumentLocation,
-    documents: Sequence[Document],
+    documents: Sequence[DocumentInFile],
     find_machine: MachineFinder,
     cluster: Instance | None,
     more: Sequence[tuple[str, int]],
@@ -416,7 +416,7 @@ def _check_names(
 
 
 def _names(
-    demand: DemandPart, documents: Sequence[Document], cluster: Instance | None
+    demand: DemandPart, documents: Sequence[DocumentInFile], cluster: Instance | None
 ) -> dict[Key, None]:
     """Return namespace and name of all pods and gangs that are asked for.
 

@@ -12,7 +12,7 @@ from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PurchasePl
 from placer.plan.buy_task import BuyTask, solve_buy_task
 from placer.plan.cases import changed_instance
 from placer.plan.question import PlanQuestion, gangs_of_scenario
-from placer.sweep.halting import NotDoneError, current_stop
+from placer.sweep.halting import SweepTaskHaltedError, current_stop
 from placer.sweep.sweep import run_tasks
 from placer.sweep.workers import InProcessWorker, SweepWorkers
 from placer_models.files.errors import shown
@@ -214,7 +214,7 @@ def _solved(task: _Task) -> GrowthStep:
         BuyTask(question, task.seconds, task.threads, task.seed, task.work_limit)
     )
     if stop() and not isinstance(answer, PurchasePlan):
-        raise NotDoneError
+        raise SweepTaskHaltedError
     return _step(question, task, answer)
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from placer.plan.schema import OfferPart
 from placer_models.cluster import Instance, Node
-from placer_models.files.documents import Document
+from placer_models.files.documents import DocumentInFile
 from placer_models.files.errors import near_or_first_names, shown
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.tree import as_json
@@ -17,7 +17,7 @@ _Offers = Sequence[tuple[OfferPart, DocumentLocation]]
 _BESIDE_LIKE = {"name", "like", "price", "most", "pack_of"}
 
 
-def existing_node_names(documents: Sequence[Document], cluster: Instance | None) -> list[str]:
+def existing_node_names(documents: Sequence[DocumentInFile], cluster: Instance | None) -> list[str]:
     """Return the names of nodes that are there, as they are written, whatever else is wrong."""
     names = [node.name for node in cluster.nodes] if cluster else []
     for document in documents:

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from placer_models.files.documents import Document
+from placer_models.files.documents import DocumentInFile
 from placer_models.files.faults import DocumentLocation
-from placer_models.files.tree import Mapping, ParsedEntry, ParsedList, Path, ScalarValue, Tree
+from placer_models.files.tree import DocumentTreeList, Mapping, ParsedEntry, Path, ScalarValue, Tree
 
 _BY_THEMSELVES = frozenset({"name", "machine", "price"})
 """Fields of an offer that are read whatever is wrong beside them."""
 
 
-def without_wrong_fields(plan: Document, wrong: Sequence[Path]) -> Document:
+def without_wrong_fields(plan: DocumentInFile, wrong: Sequence[Path]) -> DocumentInFile:
     """Return the plan without the fields that are wrong; an offer has some price in any case.
 
     Lists keep all their items, so that each part of the rest has the same path as before.
@@ -22,7 +22,7 @@ def without_wrong_fields(plan: Document, wrong: Sequence[Path]) -> Document:
         assert isinstance(kept, Mapping)
         tree = kept
     offers = tree.entries.get("offers")
-    if offers is not None and isinstance(offers.node, ParsedList):
+    if offers is not None and isinstance(offers.node, DocumentTreeList):
         items = [_priced(item) for item in offers.node.items]
         node = offers.node._replace(items=items)
         tree = tree._replace(entries=tree.entries | {"offers": offers._replace(node=node)})
@@ -62,7 +62,12 @@ def _without(tree: Tree, path: Path) -> Tree:
         else:
             del entries[step]
         return tree._replace(entries=entries)
-    if isinstance(tree, ParsedList) and isinstance(step, int) and rest and step < len(tree.items):
+    if (
+        isinstance(tree, DocumentTreeList)
+        and isinstance(step, int)
+        and rest
+        and step < len(tree.items)
+    ):
         items = list(tree.items)
         items[step] = _without(items[step], tuple(rest))
         return tree._replace(items=items)

@@ -210,7 +210,7 @@ class FitClassEntry(Part):
     reason: str
 
 
-class FitStepEntry(Part):
+class FitCountEntry(Part):
     """How many further pods fit, as it is or with changes."""
 
     changes: tuple[str, ...]
@@ -229,7 +229,7 @@ class FitAnswerFile(Part):
     pod: Name
     namespace: Name
     waiting: int
-    steps: tuple[FitStepEntry, ...]
+    steps: tuple[FitCountEntry, ...]
 
 
 class LossPurchaseEntry(Part):

@@ -61,7 +61,7 @@ class SyncedQuotas:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreChanges:
+class QuotaChangesSinceVersion:
     """The changes since a version.
 
     Attributes:
@@ -154,7 +154,7 @@ class QuotaStore:
             for name, quotas in self._of(node).items()
         }
 
-    def changes_since(self, version: int) -> StoreChanges:
+    def changes_since(self, version: int) -> QuotaChangesSinceVersion:
         """Return the changes since a version; since version 0, everything.
 
         Raises:
@@ -163,7 +163,7 @@ class QuotaStore:
         """
         if not 0 <= version <= self.version:
             raise QuotaError(f"version {version} is not between 0 and {self.version}")
-        return StoreChanges(
+        return QuotaChangesSinceVersion(
             self.version,
             {name: self.encoded(name) for name, at in self._changed.items() if at > version},
             tuple(name for name, at in self._gone.items() if at > version),

@@ -14,7 +14,7 @@ from placer.counting.account import Account, account_after, account_of, idle_acc
 from placer.counting.pools import floats_over_pool, running_pods_with_current_pools
 from placer.scheduling.decision import Batch
 from placer.scheduling.errors import UnknownNodeError
-from placer.search.baseline import SolveCache, StartingAccounts
+from placer.search.baseline import CacheBetweenSolves, StartingAccounts
 from placer_models.bound import bound_to, is_bound_by_policy
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.demand import ExpectedDemand
@@ -115,7 +115,7 @@ class ClusterState:
             demand=demand,
         )
 
-    def baseline(self, cache: SolveCache) -> StartingAccounts:
+    def baseline(self, cache: CacheBetweenSolves) -> StartingAccounts:
         """Return the nodes, counted; nodes that did not change are not counted anew.
 
         Args:

@@ -9,7 +9,7 @@ from placer.scheduling.arriving import ArrivingPods
 from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.decision import Batch, Decision
 from placer.scheduling.in_turn import goes_in_turn, placed_in_turn
-from placer.search.baseline import SolveCache
+from placer.search.baseline import CacheBetweenSolves
 from placer.search.cp import SolverError
 from placer.search.garbage import no_collection
 from placer.search.options import Engine, SolveOptions
@@ -30,7 +30,7 @@ def decide(
     legal: LegalGangs,
     options: SolveOptions,
     arriving: ArrivingPods | None,
-    cache: SolveCache,
+    cache: CacheBetweenSolves,
     move_budget: int = 0,
     earlier: Placement | None = None,
 ) -> tuple[Decision, ClusterState | None]:

@@ -7,7 +7,7 @@ from placer.greedy.expected.scorer import ExpectedScorer
 from placer.scheduling.arriving import ArrivingPods
 from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.expecting import Expecting
-from placer.search.baseline import SolveCache
+from placer.search.baseline import CacheBetweenSolves
 from placer.search.by_columns.simple_columns import SimpleNodeColumns
 from placer.search.lone_place import RejectedLonePlaceError, place_of_lone_pod
 from placer.search.options import BatchOrder, Engine, SolveOptions
@@ -59,7 +59,7 @@ def placed_in_turn(
     state: ClusterState,
     instance: Instance,
     options: SolveOptions,
-    cache: SolveCache,
+    cache: CacheBetweenSolves,
     arriving: ArrivingPods | None,
 ) -> PlacedInTurn | None:
     """Return the places of all pods that find one, or None: then `solve` has to find them.
@@ -97,7 +97,7 @@ class _Turn:
         state: ClusterState,
         strategy: NodeStrategy,
         options: SolveOptions,
-        cache: SolveCache,
+        cache: CacheBetweenSolves,
         arriving: ArrivingPods | None,
     ) -> None:
         """Begin with no pod placed; the arguments are those of `placed_in_turn`."""

@@ -13,7 +13,7 @@ from placer_models.incremental import PersistentTuple
 
 
 @dataclass(slots=True)
-class SolveCache:
+class CacheBetweenSolves:
     """A cache of what is worth keeping from one solve on a cluster to the next one.
 
     No answer depends on it. Only one thread may use it at a time.
@@ -43,7 +43,7 @@ class StartingAccounts:
         nodes: tuple[Node, ...],
         running: PersistentTuple[tuple[RunningPod, ...]],
         accounts: PersistentTuple[Account],
-        cache: SolveCache,
+        cache: CacheBetweenSolves,
     ) -> None:
         """Note what is known of nodes.
 
@@ -69,7 +69,9 @@ class StartingAccounts:
 def starting_accounts_of(instance: Instance) -> StartingAccounts:
     """Return the baseline of an instance of which nothing has been counted yet."""
     accounts = PersistentTuple.of(accounts_of(instance))
-    return StartingAccounts(instance.nodes, running_by_node(instance), accounts, SolveCache())
+    return StartingAccounts(
+        instance.nodes, running_by_node(instance), accounts, CacheBetweenSolves()
+    )
 
 
 def running_by_node(instance: Instance) -> PersistentTuple[tuple[RunningPod, ...]]:

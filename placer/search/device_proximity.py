@@ -180,7 +180,7 @@ def _moved(
     return moved
 
 
-class UnsharedSwitches(NamedTuple):
+class SwitchesWithoutOtherPods(NamedTuple):
     """Whole PCIe switches, as one pod with several devices of a type finds them.
 
     Attributes:
@@ -198,7 +198,7 @@ def _switches_beside(
     bank: DeviceBank,
     pod: NamespacedName,
     on_node: Mapping[NamespacedName, PodPlacement],
-) -> UnsharedSwitches:
+) -> SwitchesWithoutOtherPods:
     """Return the switches that were whole before the batch, by who else has devices there now.
 
     Args:
@@ -216,7 +216,7 @@ def _switches_beside(
         for minor in node.banks[at].board.classes[class_index]
     }
     if not switch_of:
-        return UnsharedSwitches()
+        return SwitchesWithoutOtherPods()
     several, single = set[str](), set[str]()
     for other in on_node.values():
         counts = Counter(grant.type for grant in other.devices if grant.share is None)
@@ -227,7 +227,7 @@ def _switches_beside(
             if (switch := switch_of.get((grant.type, grant.minor))) is not None
         }
         (several if has_several_devices(counts.items()) else single).update(below)
-    return UnsharedSwitches(
+    return SwitchesWithoutOtherPods(
         frozenset(switch_of.values()) - several - single, frozenset(single - several)
     )
 
@@ -243,7 +243,12 @@ def _exchanged(
 
 @lru_cache(maxsize=4096)
 def tighter_device_set(
-    bank: DeviceBank, mine: _Counts, left: _Counts, switches: UnsharedSwitches, *, bound: bool
+    bank: DeviceBank,
+    mine: _Counts,
+    left: _Counts,
+    switches: SwitchesWithoutOtherPods,
+    *,
+    bound: bool,
 ) -> _Counts | None:
     """Return the nearest set as good as a pod's own in all else, or None if none is nearer.
 

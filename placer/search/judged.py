@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from placer.counting.placements import Unrealisable, realise
-from placer.judge.breaches import Breach, broken_in, judged_scene_with_moves
+from placer.judge.breaches import Breach, broken_in, instance_with_placement_and_moves
 from placer.judge.measure import is_better, measure_worth
 from placer.search.baseline import StartingAccounts
 from placer.search.cp import SolverError
@@ -50,7 +50,7 @@ def judge_placement(
     instance: Instance, baseline: StartingAccounts, placement: Placement
 ) -> ValidPlacement | RejectedPlacement:
     """Return a placement with its worth, or what is wrong with it."""
-    scene = judged_scene_with_moves(instance, placement, baseline.nodes_before)
+    scene = instance_with_placement_and_moves(instance, placement, baseline.nodes_before)
     if found := broken_in(scene):
         return RejectedPlacement(found)
     return ValidPlacement(placement, measure_worth(scene))

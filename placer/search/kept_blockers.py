@@ -51,7 +51,7 @@ _NOT_KNOWN = -2
 _HAS_PLACE = -1
 
 
-class BlockerColumn:
+class AskBlockerByNode:
     """What blocks one ask, node by node, as far as anybody has looked."""
 
     def __init__(self, nodes: int, changes: int) -> None:
@@ -64,7 +64,7 @@ class BlockerColumn:
         """Forget what is known of some nodes."""
         self._numbers[nodes] = _NOT_KNOWN
 
-    def but_for(self, nodes: Collection[int], look_at_many: LookAtMany) -> "BlockerColumn":
+    def but_for(self, nodes: Collection[int], look_at_many: LookAtMany) -> "AskBlockerByNode":
         """Return what is known of the ask, but for some nodes, which are not as they were.
 
         Args:
@@ -75,7 +75,7 @@ class BlockerColumn:
         (unknown,) = np.nonzero(self._numbers == _NOT_KNOWN)
         changed = np.array(sorted(nodes), dtype=np.intp)
         self._look_at_many(np.setdiff1d(unknown, changed), look_at_many)
-        found = BlockerColumn(len(self._numbers), self.changes)
+        found = AskBlockerByNode(len(self._numbers), self.changes)
         found._numbers = self._numbers.copy()
         found._number_of = dict(self._number_of)
         found._numbers[changed] = _NOT_KNOWN
@@ -144,7 +144,7 @@ class KeptBlockers:
         self._nodes: tuple[Node, ...] = ()
         self._accounts: PersistentTuple[Account] = PersistentTuple(())
         self._changed: list[int] = []
-        self._columns = RecentlyUsed[PodRequirements, BlockerColumn](MOST_ASKS)
+        self._columns = RecentlyUsed[PodRequirements, AskBlockerByNode](MOST_ASKS)
         self._left = LeftColumns()
         self._on_empty: dict[tuple[PodRequirements, int], tuple[tuple[Node, ...], OverNodes]] = {}
         self._kind_numbers: dict[int, tuple[tuple[Node, ...], NDArray[np.int64]]] = {}
@@ -165,9 +165,11 @@ class KeptBlockers:
             self._kind_numbers.clear()
         self._nodes, self._accounts = nodes, accounts
 
-    def of(self, ask: PodRequirements) -> BlockerColumn:
+    def of(self, ask: PodRequirements) -> AskBlockerByNode:
         """Return what is known of an ask on the nodes as they are now."""
-        column = self._columns.of(ask, lambda: BlockerColumn(len(self._nodes), len(self._changed)))
+        column = self._columns.of(
+            ask, lambda: AskBlockerByNode(len(self._nodes), len(self._changed))
+        )
         column.forget(self._changed[column.changes :])
         column.changes = len(self._changed)
         return column

@@ -20,7 +20,7 @@ from placer.state.network import (
     problem_level_rules_of,
 )
 from placer.state.node_loads import problem_with_strategy_loads
-from placer.state.node_states import StateEncoding, tiers_of_cores
+from placer.state.node_states import StateEncoding, tiers_distinguishing_cores
 from placer.state.out_of_time import Stop
 from placer.state.problem_cache import ProblemCache
 from placer.state.requirements import (
@@ -86,7 +86,7 @@ def build_problem(
     relevant = cache.batch_memo((relevant_facts_of, asks), (), partial(relevant_facts_of, asks))
     kinds, kind_of = cache.kinds_of(instance.nodes, relevant, stop)
     asked = tiers_asked_by_instance(instance)
-    core_tiers = tiers_of_cores(asked, specs)
+    core_tiers = tiers_distinguishing_cores(asked, specs)
     if absolute:
         known = _plain_dimensions, asks, frozenset(left.resources)
         dimensions = cache.batch_memo(known, (), partial(_plain_dimensions, specs, left))

@@ -28,7 +28,7 @@ from placer_models.device import GPU, is_mig_instance
 from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.effective import effective_alignment, effective_exclusive
 from placer_models.links.allowed import has_set
-from placer_models.links.permitted import best_permitted_minimum, best_permitted_sum
+from placer_models.links.permitted import best_permitted_gpu_link_sum, best_permitted_minimum
 from placer_models.node_rules import NODE_RULES, node_rules_allow, weight_missed
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import (
@@ -91,7 +91,10 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
     gpus = spec.requests.count_of(GPU)
     pairs = 0
     if gpus > 1:
-        pairs = best_permitted_sum(linked_classes_of_node(node, GPU), gpus, spec.scope_of(GPU)) or 0
+        pairs = (
+            best_permitted_gpu_link_sum(linked_classes_of_node(node, GPU), gpus, spec.scope_of(GPU))
+            or 0
+        )
     return Fit(
         alignment=policy,
         cell_limit=limit,

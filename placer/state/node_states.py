@@ -82,7 +82,9 @@ class StateEncoding(NamedTuple):
         return self._replace(dimensions=dimensions, shared=(), by_minor=False)
 
 
-def tiers_of_cores(asked: Collection[Tier], specs: Iterable[PodSpec]) -> tuple[Tier, ...]:
+def tiers_distinguishing_cores(
+    asked: Collection[Tier], specs: Iterable[PodSpec]
+) -> tuple[Tier, ...]:
     """Return those of the tiers asked for that tell cores apart; none if no pod owns CPUs."""
     if not any(spec.qos.owns_cpus for spec in specs):
         return ()

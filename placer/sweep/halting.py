@@ -8,7 +8,7 @@ from threading import Thread
 from typing import Protocol
 
 
-class NotDoneError(Exception):
+class SweepTaskHaltedError(Exception):
     """A task has no result, because the sweep was halted before it was done."""
 
 

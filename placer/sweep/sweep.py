@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
-from placer.sweep.halting import NotDoneError, current_stop
+from placer.sweep.halting import SweepTaskHaltedError, current_stop
 from placer.sweep.workers import InProcessWorker, SweepWorkerLoss, SweepWorkers, SweepWorkersError
 
 T = TypeVar("T")
@@ -185,7 +185,7 @@ class _Run(Generic[T, R]):
         losses, number = self.running.pop(future)
         try:
             self.results[number] = future.result()
-        except NotDoneError:
+        except SweepTaskHaltedError:
             heapq.heappush(self.waiting, (losses, number))
             return False
         except ModuleNotFoundError as error:
@@ -221,6 +221,6 @@ class _Run(Generic[T, R]):
 def _unpack_and_do(packed: bytes) -> object:
     """Do a task that was sent as bytes, into which no executor looks."""
     if current_stop()():
-        raise NotDoneError
+        raise SweepTaskHaltedError
     work, task = pickle.loads(packed)
     return work(task)

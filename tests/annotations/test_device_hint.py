@@ -7,9 +7,9 @@ from placer_models.annotations.device_hint import (
     AllocateHintStrategy,
     DeviceExclusivePolicy,
     DeviceHint,
+    DeviceLabelRequirement,
     DeviceTopologyScope,
     HintOperator,
-    Requirement,
     device_strategies_of,
     hint_selects_device,
     read_device_hints,
@@ -37,8 +37,8 @@ def test_every_field_has_its_word() -> None:
     assert read_device_hints(text_of(GOOD[DEVICE_ALLOCATE_HINT])) == {
         "gpu": DeviceHint(scope=DeviceTopologyScope.NUMA_NODE),
         "rdma": DeviceHint(
-            selector=(Requirement("type", HintOperator.IN, ("fakeW",)),),
-            vf_selector=(Requirement("type", HintOperator.IN, ("general",)),),
+            selector=(DeviceLabelRequirement("type", HintOperator.IN, ("fakeW",)),),
+            vf_selector=(DeviceLabelRequirement("type", HintOperator.IN, ("general",)),),
             strategy=AllocateHintStrategy.REQUESTS_AS_COUNT,
             exclusive=DeviceExclusivePolicy.DEVICE_LEVEL,
         ),
@@ -48,13 +48,15 @@ def test_every_field_has_its_word() -> None:
 @pytest.mark.parametrize(
     ("requirement", "matched"),
     [
-        (Requirement("port", HintOperator.EXISTS), [2]),
-        (Requirement("port", HintOperator.DOES_NOT_EXIST), [0, 1]),
-        (Requirement("type", HintOperator.IN, ("fast", "faster")), [1, 2]),
-        (Requirement("port", HintOperator.NOT_IN, ("1",)), [0, 1]),
+        (DeviceLabelRequirement("port", HintOperator.EXISTS), [2]),
+        (DeviceLabelRequirement("port", HintOperator.DOES_NOT_EXIST), [0, 1]),
+        (DeviceLabelRequirement("type", HintOperator.IN, ("fast", "faster")), [1, 2]),
+        (DeviceLabelRequirement("port", HintOperator.NOT_IN, ("1",)), [0, 1]),
     ],
 )
-def test_a_selector_matches_as_in_kubernetes(requirement: Requirement, matched: list[int]) -> None:
+def test_a_selector_matches_as_in_kubernetes(
+    requirement: DeviceLabelRequirement, matched: list[int]
+) -> None:
     """
     A label that is missing is in no set; an empty selector matches all.
     """
@@ -72,7 +74,7 @@ def test_a_selector_matches_as_in_kubernetes(requirement: Requirement, matched: 
         (
             1,
             DeviceHint(
-                selector=(Requirement("type", HintOperator.IN, ("fast",)),),
+                selector=(DeviceLabelRequirement("type", HintOperator.IN, ("fast",)),),
                 strategy=AllocateHintStrategy.APPLY_FOR_ALL,
             ),
             nics(2, 1),
@@ -115,7 +117,7 @@ def test_a_hint_is_a_strategy_of_the_pod() -> None:
     """
     All of a node, or beside GPUs one for each switch; a count, or several whole ones, is none.
     """
-    fast = (Requirement("type", HintOperator.IN, ("fast",)),)
+    fast = (DeviceLabelRequirement("type", HintOperator.IN, ("fast",)),)
     every = DeviceHint(strategy=AllocateHintStrategy.APPLY_FOR_ALL)
     as_count = DeviceHint(strategy=AllocateHintStrategy.REQUESTS_AS_COUNT)
     gpus = DeviceRequest("gpu", 2, DeviceShare(percent=100))
@@ -137,7 +139,9 @@ def test_all_of_none_is_refused() -> None:
     Where no device matches, all devices cannot be had.
     """
     hint = DeviceHint(
-        (Requirement("gone", HintOperator.EXISTS),), None, AllocateHintStrategy.APPLY_FOR_ALL
+        (DeviceLabelRequirement("gone", HintOperator.EXISTS),),
+        None,
+        AllocateHintStrategy.APPLY_FOR_ALL,
     )
 
     with pytest.raises(DeviceRequestError, match="none of the node's 3 devices of type rdma"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli_samples import names_in
-from placer_cli.output import Format, document_text, format_of, replacing_file
+from placer_cli.output import Format, format_of, json_or_yaml_text, replacing_file
 
 
 def test_a_file_appears_when_all_is_written(tmp_path: Path) -> None:
@@ -108,5 +108,5 @@ def test_a_name_chooses_the_format() -> None:
         Format.JSON,
         Format.JSON,
     ]
-    assert document_text({"b": 1, "a": [2]}, Format.YAML) == "b: 1\na:\n- 2\n"
-    assert document_text({"b": 1}, Format.JSON) == '{\n  "b": 1\n}\n'
+    assert json_or_yaml_text({"b": 1, "a": [2]}, Format.YAML) == "b: 1\na:\n- 2\n"
+    assert json_or_yaml_text({"b": 1}, Format.JSON) == '{\n  "b": 1\n}\n'

@@ -83,7 +83,7 @@ TOLD_TWICE = {
         "demand.ExpectedDemand.priced",
         "expected.NodeWorths.worth",
         "expected.shapes_admitted_by",
-        "expected.shape_prices",
+        "expected.expected_shape_prices",
         "expected.alike_counted_together",
         "forecast.demand_in",
     ),
@@ -109,7 +109,7 @@ TOLD_TWICE = {
     ),
     "links/test_allowed.py": (
         "links.best_permitted_minimum",
-        "links.best_permitted_sum",
+        "links.best_permitted_gpu_link_sum",
         "links.device_classes_by_links",
     ),
     "illegal/test_running.py": (

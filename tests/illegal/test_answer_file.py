@@ -11,7 +11,7 @@ from placer.judge.breaches import breaches
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_cli.draw.verdict import verdict
-from placer_cli.output import Format, document_text
+from placer_cli.output import Format, json_or_yaml_text
 from placer_models.cluster import Instance, Node
 from placer_models.files.documents import documents_of
 from placer_models.instance.placement_claims import PlacementClaims, claimed_status_faults
@@ -101,8 +101,8 @@ def answered(*pods: Pod) -> tuple[Answer, Instance]:
 
 def claims_of(answer: Answer, instance: Instance) -> tuple[Placement, PlacementClaims]:
     tree = answer_to_json(answer, instance, {})
-    text = document_text(tree, Format.JSON)
-    assert yaml.safe_load(document_text(tree, Format.YAML)) == json.loads(text)
+    text = json_or_yaml_text(tree, Format.JSON)
+    assert yaml.safe_load(json_or_yaml_text(tree, Format.YAML)) == json.loads(text)
     schema = PlacementFile.model_json_schema(by_alias=True)
     assert faults(json.loads(text), schema, schema.get("$defs", {})) == []
     return placement_with_file_claims(documents_of(text, Path("a.json"))[0])

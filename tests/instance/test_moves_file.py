@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from placer.judge.breaches import breaches
-from placer.judge.misfits import mended_by
+from placer.judge.misfits import rules_mended_by_moves
 from placer.load import is_catalogue_machine, load_instance, load_placement_with_claims
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -92,7 +92,9 @@ def claims_of(instance: Instance, tree: dict[str, object], folder: Path) -> list
     path = folder / "p.json"
     path.write_text(json.dumps(tree), encoding="utf-8")
     placement, claims = load_placement_with_claims(path)
-    return list(false_moves(claims, instance, placement, mended_by(instance, placement)))
+    return list(
+        false_moves(claims, instance, placement, rules_mended_by_moves(instance, placement))
+    )
 
 
 def test_moves_are_named_with_where_from_and_where_to(

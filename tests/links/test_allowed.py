@@ -11,8 +11,8 @@ from placer_models.device import PartitionTable
 from placer_models.links import (
     LinkedDeviceClasses,
     best_permitted,
+    best_permitted_gpu_link_sum,
     best_permitted_minimum,
-    best_permitted_sum,
     count_offered_device_sets,
     counts_by_class,
     device_classes_by_links,
@@ -100,7 +100,7 @@ def test_what_is_offered_is_what_a_pod_may_have(
         every = allowed(size, world.minors)
         least = max(map(world.pair_minimum, every), default=None)
         assert best_permitted_minimum(found, size, scope) == least
-        assert best_permitted_sum(found, size, scope) == max(
+        assert best_permitted_gpu_link_sum(found, size, scope) == max(
             map(world.pair_sum, every), default=None
         )
         best = best_permitted(found, size, counts_by_class(found, free), scope)

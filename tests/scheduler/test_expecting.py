@@ -16,7 +16,7 @@ from placer_models.cluster import Instance, Machine, Node
 from placer_models.demand import ExpectedDemand, ExpectedShape, expected_demand_from_counts
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
-from placer_models.expected import alike_counted_together, shape_prices, shapes_admitted_by
+from placer_models.expected import alike_counted_together, expected_shape_prices, shapes_admitted_by
 from placer_models.forecast import demand_in, expected_shape_of, forecast_of, learned_demand
 from placer_models.goals import EXPECTED, USABLE
 from placer_models.node_strategy import NodeStrategy
@@ -235,7 +235,7 @@ def prices(scheduler: Scheduler, demand: ExpectedDemand) -> tuple[int, ...]:
     """Return what the reference says of the nodes as they are."""
     nodes = scheduler.snapshot().instance.nodes
     lefts = [node_left(scheduler.account_of(node.name)) for node in nodes]
-    return shape_prices(
+    return expected_shape_prices(
         demand,
         alike_counted_together(
             (shapes_admitted_by(demand, n), left) for n, left in zip(nodes, lefts, strict=True)

@@ -17,7 +17,7 @@ from placer.judge.measure import measure
 from placer.scheduler import Scheduler
 from placer.scheduling.cluster_state import ClusterState, cluster_state_of
 from placer.scheduling.decision import Batch, Change
-from placer.search.baseline import SolveCache, StartingAccounts
+from placer.search.baseline import CacheBetweenSolves, StartingAccounts
 from placer.search.solver import solve
 from placer.state import problem_cache
 from placer.state.batch import build_problem
@@ -82,7 +82,7 @@ def states(seed: int) -> Iterator[tuple[Instance, StartingAccounts, Random]]:
     """Yield problems of one cluster, one after the other, on what the earlier ones left."""
     rng = Random(seed)
     world = (sharing_instance, mixed_instance, tiny_instance)[seed % 3](seed)
-    state, cache = cluster_state_of(world.nodes, world.running, 0), SolveCache()
+    state, cache = cluster_state_of(world.nodes, world.running, 0), CacheBetweenSolves()
     wanted = Batch(world.gangs, world.groups)
     for step in range(STEPS):
         instance = state.asking(wanted)

@@ -16,7 +16,7 @@ from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance
 from placer_models.cpsat.batch_model import build_batch_model
 from placer_models.cpsat.relaxed import build_relaxed_model
-from placer_models.cpsat.stoppable import StoppableModel
+from placer_models.cpsat.stoppable import ModelStoppableWhileBuilt
 from placer_models.incremental import PersistentTuple
 
 SEEDS = range(0, 40, 4)
@@ -131,7 +131,7 @@ def test_a_model_that_is_written_asks_no_more() -> None:
     What a search adds, tier by tier, is added whatever the time.
     """
     looks = After(0)
-    model = StoppableModel(looks)
+    model = ModelStoppableWhileBuilt(looks)
     model.ask_no_more()
 
     for number in range(1_000):
@@ -145,7 +145,7 @@ def test_a_hint_takes_the_place_of_the_one_before() -> None:
     """
     A variable that comes twice has its last value.
     """
-    model = StoppableModel(lambda: False)
+    model = ModelStoppableWhileBuilt(lambda: False)
     for name in "abc":
         model.new_int_var(0, 9, name)
 

@@ -93,7 +93,7 @@ def test_nodes_that_a_batch_left_alone_keep_their_blockers(
     taken_over = 0
     known_before = NodesAtStage.known_before
 
-    def counted(stage: NodesAtStage, ask: PodRequirements) -> kept_blockers.BlockerColumn | None:
+    def counted(stage: NodesAtStage, ask: PodRequirements) -> kept_blockers.AskBlockerByNode | None:
         nonlocal taken_over
         known = known_before(stage, ask)
         taken_over += known is not None

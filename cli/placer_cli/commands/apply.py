@@ -12,8 +12,8 @@ from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.node_options import ContainerRoots, KubeletRoot
 from placer_cli.output import (
     Format,
-    document_text,
     format_of,
+    json_or_yaml_text,
     output_file,
     refuse_overwriting_inputs,
     replacing_file,
@@ -220,7 +220,7 @@ def _write_all(
     written = [one for one in numbered if one is not None]
     for one in written:
         with replacing_file(folder / f"{one.node.name}.json") as file:
-            file.write(document_text(node_placement_to_dict(one), Format.JSON))
+            file.write(json_or_yaml_text(node_placement_to_dict(one), Format.JSON))
     kept = len(found) - len(written)
     said = f"{folder}: {len(written)} of {len(found)} documents written, {kept} said it before"
     error_console().print(said, soft_wrap=True)
@@ -272,7 +272,7 @@ def _write(
         raise ImpossibleDocumentError(faults[0])
     if to_document is not None:
         with replacing_file(to_document) as file:
-            file.write(document_text(node_placement_to_dict(wanted), format_of(to_document)))
+            file.write(json_or_yaml_text(node_placement_to_dict(wanted), format_of(to_document)))
     if render is not None:
         try:
             texts = rendered_files(wanted, root)
@@ -416,4 +416,4 @@ def _print(
         console.print(draw_cgroup_plan(wanted, plan, done, canvas_of(console)))
     else:
         tree = plan_to_json(wanted, plan, applied=applied, recovered=recovered)
-        typer.echo(document_text(tree, form), nl=False)
+        typer.echo(json_or_yaml_text(tree, form), nl=False)

@@ -10,8 +10,8 @@ from placer_cli.console import result_console
 from placer_cli.node_options import KubeletRoot
 from placer_cli.output import (
     Format,
-    document_text,
     format_of,
+    json_or_yaml_text,
     output_file,
     refuse_overwriting_inputs,
     replacing_file,
@@ -76,7 +76,7 @@ def discover(
     tree = to_document(found, kind)
     if output is not None:
         with replacing_file(output) as file:
-            file.write(document_text(tree, format_of(output) if form is Format.TABLE else form))
+            file.write(json_or_yaml_text(tree, format_of(output) if form is Format.TABLE else form))
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
         from placer_cli.draw.discovered import draw_discovered
@@ -84,6 +84,6 @@ def discover(
         console = result_console()
         console.print(draw_discovered(found, canvas_of(console)))
     elif output is None:
-        typer.echo(document_text(tree, form), nl=False)
+        typer.echo(json_or_yaml_text(tree, form), nl=False)
     for warning in found.warnings:
         typer.echo(f"placer: warning: {one_line(warning)}", err=True)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from placer_cli.console import print_note, result_console
-from placer_cli.output import Format, document_text
+from placer_cli.output import Format, json_or_yaml_text
 
 
 def examples(
@@ -40,7 +40,7 @@ def examples(
         return
     if form is not Format.TABLE:
         tree = [{"name": one.name, "file": one.path, "shows": one.shows} for one in known]
-        typer.echo(document_text(tree, form), nl=False)
+        typer.echo(json_or_yaml_text(tree, form), nl=False)
         return
     from placer_cli.draw.canvas import canvas_of
     from placer_cli.draw.examples import draw_examples

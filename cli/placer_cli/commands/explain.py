@@ -12,7 +12,7 @@ from placer_cli.commands.solve import LEAST_S, LONGEST_S
 from placer_cli.console import error_console, print_dump_summary, result_console
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
-from placer_cli.output import Format, document_text
+from placer_cli.output import Format, json_or_yaml_text
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, NamespacedName, pod_or_gang_title
@@ -197,7 +197,7 @@ def _print(
         from placer.explain.document import explanations_document
 
         tree = explanations_document(explanations, instance, of_cluster=of_cluster, files=files)
-        typer.echo(document_text(tree, form), nl=False)
+        typer.echo(json_or_yaml_text(tree, form), nl=False)
         return
     from placer_cli.draw.canvas import canvas_of
     from placer_cli.draw.explanation import draw_explanations

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from placer_cli.console import result_console
-from placer_cli.output import Format, document_text
+from placer_cli.output import Format, json_or_yaml_text
 
 
 def machines(
@@ -14,14 +14,14 @@ def machines(
     ),
 ) -> None:
     """List the machines that an instance may name."""
-    from placer_cli.draw.catalogue import draw_catalogue, machine_facts
+    from placer_cli.draw.catalogue import draw_machine_catalogue, machine_facts
     from placer_models.machines.catalogue import catalogue_machine_names, load_machine
 
     known = [load_machine(name) for name in catalogue_machine_names()]
     if form is not Format.TABLE:
-        typer.echo(document_text([machine_facts(machine) for machine in known], form), nl=False)
+        typer.echo(json_or_yaml_text([machine_facts(machine) for machine in known], form), nl=False)
         return
     from placer_cli.draw.canvas import canvas_of
 
     console = result_console()
-    console.print(draw_catalogue(known, canvas_of(console)))
+    console.print(draw_machine_catalogue(known, canvas_of(console)))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from placer_cli.console import result_console
-from placer_cli.output import Format, document_text
+from placer_cli.output import Format, json_or_yaml_text
 
 if TYPE_CHECKING:
     from placer_models.quota import EncodedQuotas
@@ -71,7 +71,7 @@ def decode(
 
 def _show(encoded: "EncodedQuotas", form: Format) -> None:
     if form is not Format.TABLE:
-        typer.echo(document_text(_facts_of(encoded), form), nl=False)
+        typer.echo(json_or_yaml_text(_facts_of(encoded), form), nl=False)
         return
     from placer_cli.draw.canvas import canvas_of
     from placer_cli.draw.quota import draw_quotas

@@ -18,8 +18,8 @@ from placer_cli.expected_pods import ExpectedPods
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.output import (
     Format,
-    document_text,
     format_of,
+    json_or_yaml_text,
     output_file,
     refuse_overwriting_inputs,
     replacing_file,
@@ -248,7 +248,7 @@ def _solve(
         timing = {"read_s": round(read_s, 3), "solve_s": round(solve_s, 3)}
         tree = answer_to_json(answer, problem, timing)
         if file is not None and output is not None:
-            file.write(document_text(tree, format_of(output) if form is Format.TABLE else form))
+            file.write(json_or_yaml_text(tree, format_of(output) if form is Format.TABLE else form))
         told = write_emitted_objects(emission, objects, problem, answer) if emission else ""
     would_do: Sequence[tuple[str, str, str]] = ()
     if form is Format.TABLE:
@@ -266,7 +266,7 @@ def _solve(
             would_do = _print_changes(problem, answer, min(left_s, most_s), names)
     else:
         if output is None:
-            typer.echo(document_text(tree, form), nl=False)
+            typer.echo(json_or_yaml_text(tree, form), nl=False)
         for place in answer.rejected:
             print_note(place.text)
     if told:

@@ -10,7 +10,7 @@ from placer_cli.console import print_dump_summary, result_console
 from placer_cli.exits import Exit
 from placer_cli.expected_pods import ExpectedPods, read_demand_file
 from placer_cli.illegal import SkipIllegal, read_instance
-from placer_cli.output import Format, document_text
+from placer_cli.output import Format, json_or_yaml_text
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 
 
@@ -37,7 +37,7 @@ def verify(
     from placer.judge.breaches import Breach, breaches
     from placer.judge.health import broken_devices_held
     from placer.judge.measure import measure
-    from placer.judge.misfits import mended_by, misfits_of
+    from placer.judge.misfits import misfits_of, rules_mended_by_moves
     from placer.load import load_placement_with_claims
     from placer_models.instance.placement_claims import (
         CLAIMS,
@@ -64,7 +64,7 @@ def verify(
         Breach(CLAIMS, "status", message)
         for message in claimed_status_faults(claims, problem, answer)
     )
-    mended = mended_by(problem, answer) if claims.moves else {}
+    mended = rules_mended_by_moves(problem, answer) if claims.moves else {}
     found += tuple(Breach(CLAIMS, *claim) for claim in false_moves(claims, problem, answer, mended))
     if values:
         found += tuple(Breach(CLAIMS, *claim) for claim in false_tiers(claims, values))
@@ -103,5 +103,5 @@ def verify(
                 for misfit in misfits_of(problem)
             ],
         }
-        typer.echo(document_text(tree, form), nl=False)
+        typer.echo(json_or_yaml_text(tree, form), nl=False)
     raise typer.Exit(Exit.NOT_ALL if found else Exit.DONE)

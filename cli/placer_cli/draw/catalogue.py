@@ -20,7 +20,7 @@ LINK_CLASSES = 2
 """How many bandwidths the table names, fastest first."""
 
 
-def draw_catalogue(machines: Sequence[Machine], canvas: Canvas) -> RenderableType:
+def draw_machine_catalogue(machines: Sequence[Machine], canvas: Canvas) -> RenderableType:
     """Return a row for each machine."""
     head = ("machine", "CPUs", "pkg", "NUMA", "SMT", "memory", "GPUs", "links, GB/s")
     return table(

@@ -10,7 +10,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.packages import DrawnPackages
 from placer_cli.draw.svg_packages import draw_packages_svg
 from placer_cli.draw.svg_shapes import COLUMN, INK, MARGIN, PAPER
-from placer_cli.draw.svg_text import text_elements
+from placer_cli.draw.svg_text import svg_elements_of_text_drawing
 
 COLOURS = (
     "#0087ff", "#d75f00", "#00af5f", "#af5faf", "#af8700", "#d75f87", "#5f87af", "#87875f",
@@ -55,7 +55,7 @@ def svg(draw: Callable[[Canvas], RenderableType], title: str) -> str:
         if isinstance(part, DrawnPackages):
             found, height = draw_packages_svg(part, y, width - 2 * MARGIN)
         else:
-            found, height = text_elements(part, console, y)
+            found, height = svg_elements_of_text_drawing(part, console, y)
         elements += found
         y += height
     height = round(y + MARGIN)

@@ -41,7 +41,9 @@ _RUN = re.compile(
 )
 
 
-def text_elements(drawing: RenderableType, console: Console, top: float) -> tuple[list[str], float]:
+def svg_elements_of_text_drawing(
+    drawing: RenderableType, console: Console, top: float
+) -> tuple[list[str], float]:
     """Return the elements of a drawing in text, and its height."""
     lines = console.render_lines(drawing, console.options, pad=False)
     elements: list[str] = []

@@ -6,7 +6,7 @@ import typer
 
 from placer_cli.console import error_console, result_console
 from placer_cli.openb.files import NodesFile, PodsFile, SequenceFile
-from placer_cli.output import Format, document_text
+from placer_cli.output import Format, json_or_yaml_text
 
 if TYPE_CHECKING:
     from placer.openb.replay import ReplayResult
@@ -108,7 +108,7 @@ def openb(
         console = result_console()
         console.print(draw_replay(found, strategy, canvas_of(console)))
         return
-    typer.echo(document_text(replay_to_json(found), form), nl=False)
+    typer.echo(json_or_yaml_text(replay_to_json(found), form), nl=False)
 
 
 def replay_to_json(found: "ReplayResult") -> dict[str, object]:

@@ -8,8 +8,8 @@ import typer
 from placer_cli.openb.files import NodesFile, PodsFile
 from placer_cli.output import (
     Format,
-    document_text,
     format_of,
+    json_or_yaml_text,
     output_file,
     refuse_overwriting_inputs,
     replacing_file,
@@ -58,7 +58,7 @@ def openb(
     instance = instance_of(found, read_pods(pods, gpu_models_of(found)))
     form = Format.YAML if output is None else format_of(output)
     if form is Format.JSON:
-        text = document_text(instance_to_dict(instance, lambda _: False), form)
+        text = json_or_yaml_text(instance_to_dict(instance, lambda _: False), form)
     else:
         text = instance_to_yaml(instance, lambda _: False)
     if output is None:

@@ -12,7 +12,7 @@ from placer_cli.commands.solve import LONGEST_S, MOST_WORKERS
 from placer_cli.console import error_console, print_dump_summary, result_console
 from placer_cli.draw.palette import STRONG
 from placer_cli.exits import Exit
-from placer_cli.output import Format, document_text
+from placer_cli.output import Format, json_or_yaml_text
 from placer_cli.plan.fit import fit
 from placer_cli.plan.survive import survive
 from placer_cli.plan.sweeping import (
@@ -209,7 +209,7 @@ def _buy(
             if each
             else plan_to_json(questions[0], answers[0])
         )
-        typer.echo(document_text(tree, form), nl=False)
+        typer.echo(json_or_yaml_text(tree, form), nl=False)
     if report is not None:
         from placer_cli.plan.pages import plan_page
 

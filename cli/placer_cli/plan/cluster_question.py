@@ -11,7 +11,7 @@ import typer
 
 from placer_cli.console import error_console, print_dump_summary, result_console
 from placer_cli.illegal import read_instance
-from placer_cli.output import Format, document_text
+from placer_cli.output import Format, json_or_yaml_text
 from placer_cli.plan.sweeping import workers_errors_as_usage
 from placer_cli.report.option import foot_of, refuse_bad_report_path, write_report
 from placer_models.cluster import Instance
@@ -109,7 +109,7 @@ class ClusterQuestion:
             console = result_console()
             console.print(draw(canvas_of(console)))
         else:
-            typer.echo(document_text(tree(), self.form), nl=False)
+            typer.echo(json_or_yaml_text(tree(), self.form), nl=False)
         if self.report is not None:
             write_report(self.report, page(foot_of(f"What {command} says")))
         error_console().print(f"{did} in {monotonic() - self._started_s:.2f} s", style="dim")

@@ -8,7 +8,7 @@ import typer
 
 from placer_cli.console import error_console, result_console
 from placer_cli.exits import Exit
-from placer_cli.output import Format, document_text
+from placer_cli.output import Format, json_or_yaml_text
 from placer_cli.plan.sweeping import workers_errors_as_usage
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def buy_growth(
     else:
         from placer.plan.to_json import growth_to_json
 
-        typer.echo(document_text(growth_to_json(question, curve), form), nl=False)
+        typer.echo(json_or_yaml_text(growth_to_json(question, curve), form), nl=False)
     if report is not None:
         from placer_cli.plan.pages import growth_page
         from placer_cli.report.option import foot_of, write_report

@@ -10,7 +10,7 @@ from placer_cli.console import result_console
 from placer_cli.exits import Exit
 from placer_cli.output import (
     Format,
-    document_text,
+    json_or_yaml_text,
     output_file,
     refuse_overwriting_inputs,
     replacing_file,
@@ -81,7 +81,7 @@ def simulate(
     else:
         from placer_cli.queue.trees import simulation_to_json
 
-        typer.echo(document_text(simulation_to_json(result), form), nl=False)
+        typer.echo(json_or_yaml_text(simulation_to_json(result), form), nl=False)
     raise typer.Exit(Exit.NOT_ALL if result.never_ran else Exit.DONE)
 
 
@@ -107,4 +107,4 @@ def advise(
     else:
         from placer_cli.queue.trees import advice_to_json
 
-        typer.echo(document_text(advice_to_json(history), form), nl=False)
+        typer.echo(json_or_yaml_text(advice_to_json(history), form), nl=False)

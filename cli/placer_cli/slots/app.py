@@ -10,7 +10,7 @@ from placer_cli.console import result_console
 from placer_cli.exits import Exit
 from placer_cli.output import (
     Format,
-    document_text,
+    json_or_yaml_text,
     output_file,
     refuse_overwriting_inputs,
     replacing_file,
@@ -66,7 +66,7 @@ def compile_(
         return
     from placer.slots.to_json import job_to_json
 
-    typer.echo(document_text(job_to_json(job), form), nl=False)
+    typer.echo(json_or_yaml_text(job_to_json(job), form), nl=False)
 
 
 @slots_app.command(
@@ -126,5 +126,5 @@ def place(
     else:
         from placer.slots.workers.to_json import slot_places_to_json
 
-        typer.echo(document_text(slot_places_to_json(job, placed), form), nl=False)
+        typer.echo(json_or_yaml_text(slot_places_to_json(job, placed), form), nl=False)
     raise typer.Exit(Exit.DONE if placed.all_placed else Exit.NOT_ALL)

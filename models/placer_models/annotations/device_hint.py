@@ -59,7 +59,7 @@ class HintOperator(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
+class DeviceLabelRequirement:
     """One condition of a selector on a device's labels."""
 
     key: str
@@ -81,7 +81,7 @@ class Requirement:
                 assert_never(self.operator)
 
 
-Selector = tuple[Requirement, ...]
+Selector = tuple[DeviceLabelRequirement, ...]
 """All of it must hold; an empty selector matches every device."""
 
 
@@ -227,17 +227,17 @@ def _selector(part: JsonPart) -> Selector:
     labels, expressions = fields.get("matchLabels"), fields.get("matchExpressions")
     return (
         *(
-            Requirement(key, HintOperator.IN, (value.text(),))
+            DeviceLabelRequirement(key, HintOperator.IN, (value.text(),))
             for key, value in (labels.members().items() if labels else ())
         ),
         *(_requirement(item) for item in (expressions.items() if expressions else ())),
     )
 
 
-def _requirement(part: JsonPart) -> Requirement:
+def _requirement(part: JsonPart) -> DeviceLabelRequirement:
     fields = part.fields(("key", "operator", "values"), strict=True)
     values = fields.get("values")
-    requirement = Requirement(
+    requirement = DeviceLabelRequirement(
         key=part.need(fields, "key").text(),
         operator=part.need(fields, "operator").word(HintOperator),
         values=tuple(value.text() for value in values.items()) if values else (),

@@ -11,7 +11,7 @@ from placer_models.cpsat.assignment import Assignment, Expression, PodUnit, Vari
 from placer_models.cpsat.families import FAMILIES, may_be_counted_together
 from placer_models.cpsat.family import AddRule
 from placer_models.cpsat.gangs import placed_points
-from placer_models.cpsat.stoppable import StoppableModel, StoppedError
+from placer_models.cpsat.stoppable import ModelStoppableWhileBuilt, StoppedError
 from placer_models.problem.problem import Problem
 
 RULES: tuple[AddRule, ...] = tuple(rule for family in FAMILIES for rule in family.rules)
@@ -53,7 +53,7 @@ def build_batch_model(
         stop: Asked now and then whether the time is over: a large model takes long to build.
 
     """
-    model = StoppableModel(stop or (lambda: False))
+    model = ModelStoppableWhileBuilt(stop or (lambda: False))
     try:
         x = create_variables(model, problem)
         for rule in (*rules, *cuts):
@@ -67,7 +67,7 @@ def build_batch_model(
     return batch
 
 
-def create_variables(model: StoppableModel, problem: Problem) -> Variables:
+def create_variables(model: ModelStoppableWhileBuilt, problem: Problem) -> Variables:
     """Create the variables, but none for a unit on a node that has no room for any of its pods.
 
     Raises:
@@ -125,7 +125,7 @@ def room_for(problem: Problem, shape: int, index: int, most: int) -> int:
     return most
 
 
-def _tiers(model: StoppableModel, problem: Problem, x: Variables) -> Iterator[Expression]:
+def _tiers(model: ModelStoppableWhileBuilt, problem: Problem, x: Variables) -> Iterator[Expression]:
     """Yield one expression per tier: the sum of what families count for it."""
     levels = len(problem.priorities)
     for level in range(levels):

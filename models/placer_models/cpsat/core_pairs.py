@@ -47,7 +47,7 @@ Single = tuple[Assignment, CoresTakenByHalf, Expression]
 
 
 @dataclass(frozen=True, slots=True)
-class CoresTakenByTwo:
+class CoresSplitBetweenTwoPods:
     """For each node and core class, the cores of which two pods have one thread each.
 
     Both pods would rather not share. 0 where that is not counted by class.
@@ -75,7 +75,7 @@ def half_core_vars(
     )
 
 
-def shared_core_vars(model: CpModel, problem: Problem, x: Variables) -> CoresTakenByTwo:
+def shared_core_vars(model: CpModel, problem: Problem, x: Variables) -> CoresSplitBetweenTwoPods:
     """Create, for each core class, a count of cores that two pods share against their wish."""
     found = []
     for node, here in zip(problem.nodes, x.on_node, strict=True):
@@ -88,7 +88,7 @@ def shared_core_vars(model: CpModel, problem: Problem, x: Variables) -> CoresTak
                 for i, c in enumerate(node.cores)
             )
         )
-    return CoresTakenByTwo(tuple(found))
+    return CoresSplitBetweenTwoPods(tuple(found))
 
 
 def singles_of_pairs_are_counted(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -113,7 +113,7 @@ def pairs_have_room_for_singles(model: CpModel, problem: Problem, x: Variables) 
         if not singles:
             continue
         broken = x.part(CoresTakenByThread).of_node[node][at]
-        shared = x.part(CoresTakenByTwo).of_node[node][at]
+        shared = x.part(CoresSplitBetweenTwoPods).of_node[node][at]
         double = LinearExpr.sum([_double(assignment, at) for assignment, _, _ in singles])
         counted = LinearExpr.sum([guest.of_class[at] for _, guest, _ in singles])
         model.add(double + counted - shared <= broken)
@@ -130,7 +130,7 @@ def pairs_have_room_for_singles(model: CpModel, problem: Problem, x: Variables) 
 def only_wishes_share_pairs(model: CpModel, problem: Problem, x: Variables) -> None:
     """Each shared core has threads of two different pods, neither of which requires to be apart."""
     for node, at in _classes(problem):
-        shared = x.part(CoresTakenByTwo).of_node[node][at]
+        shared = x.part(CoresSplitBetweenTwoPods).of_node[node][at]
         if isinstance(shared, int):
             continue
         wishes = [
@@ -176,7 +176,9 @@ def _spreads(assignment: Assignment) -> bool:
 
 def shared_two_thread_cores(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the cores that two pods share (tier ``shared-cores``)."""
-    return LinearExpr.sum([shared for node in x.part(CoresTakenByTwo).of_node for shared in node])
+    return LinearExpr.sum(
+        [shared for node in x.part(CoresSplitBetweenTwoPods).of_node for shared in node]
+    )
 
 
 def pair_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:

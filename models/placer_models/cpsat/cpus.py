@@ -144,7 +144,7 @@ def a_pod_owns_the_cpus_it_asks_for(model: CpModel, problem: Problem, x: Variabl
         model.add(LinearExpr.sum(taken) == assignment.shape.owned_cpus * assignment.count)
 
 
-def counted_pods_share_whole_cores(model: CpModel, problem: Problem, x: Variables) -> None:
+def counted_whole_cores_are_divisible(model: CpModel, problem: Problem, x: Variables) -> None:
     """Pods counted together take on average no more whole cores than fit one pod's request.
 
     So the assignment's whole cores can be dealt out to its pods, one by one.
@@ -358,7 +358,7 @@ FAMILY = ModelRuleFamily(
     decide_all=broken_core_vars,
     rules=(
         a_pod_owns_the_cpus_it_asks_for,
-        counted_pods_share_whole_cores,
+        counted_whole_cores_are_divisible,
         whole_and_broken_cores_fit,
         single_threads_fit_their_cores,
         spread_threads_touch_different_cores,

@@ -16,7 +16,7 @@ from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
-class TouchedGroupVariables:
+class TouchedCoreGroupVariables:
     """The groups of core classes of a node that an assignment's only pod touches.
 
     Attributes:
@@ -48,10 +48,10 @@ class LocalityVariables:
 
     """
 
-    packages: TouchedGroupVariables | None = None
-    caches: TouchedGroupVariables | None = None
-    cells: TouchedGroupVariables | None = None
-    close: TouchedGroupVariables | None = None
+    packages: TouchedCoreGroupVariables | None = None
+    caches: TouchedCoreGroupVariables | None = None
+    cells: TouchedCoreGroupVariables | None = None
+    close: TouchedCoreGroupVariables | None = None
 
 
 def locality_vars_of(assignment: Assignment) -> LocalityVariables:
@@ -84,13 +84,13 @@ def _span(
     fewest: int | None,
     name: str,
     also: Iterable[int | None] = (),
-) -> TouchedGroupVariables | None:
+) -> TouchedCoreGroupVariables | None:
     """Create a span of an assignment with its variables, or return None if there is no wish.
 
     Args:
         model: Gets the variables.
         keys: The group of each core class of the node.
-        fewest: As in ``TouchedGroupVariables``; None if there is no wish.
+        fewest: As in ``TouchedCoreGroupVariables``; None if there is no wish.
         name: Begins the names of the variables.
         also: Groups that the pod may touch other than by cores, even if they have no cores.
 
@@ -102,7 +102,7 @@ def _span(
         members[key].append(index)
     for key in also:
         members.setdefault(key, [])
-    return TouchedGroupVariables(
+    return TouchedCoreGroupVariables(
         keys=tuple(members),
         groups=tuple(map(tuple, members.values())),
         touched=tuple(model.new_bool_var(f"{name},{key}]") for key in members),
@@ -183,13 +183,13 @@ def caches_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
     return LinearExpr.sum([_beyond(one, locality_vars_of(one).caches) for one in x.assignments])
 
 
-def _beyond(assignment: Assignment, span: TouchedGroupVariables | None) -> Expression:
+def _beyond(assignment: Assignment, span: TouchedCoreGroupVariables | None) -> Expression:
     if span is None:
         return 0
     return LinearExpr.sum(list(span.touched)) - span.fewest * assignment.count
 
 
-def _spans(x: Variables) -> Iterator[tuple[Assignment, TouchedGroupVariables]]:
+def _spans(x: Variables) -> Iterator[tuple[Assignment, TouchedCoreGroupVariables]]:
     for assignment in x.assignments:
         spans = locality_vars_of(assignment)
         for span in (spans.packages, spans.caches, spans.cells, spans.close):

@@ -8,7 +8,7 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import core_take_vars_of
 from placer_models.cpsat.family import ModelRuleFamily, always, never
-from placer_models.cpsat.localities import TouchedGroupVariables, locality_vars_of
+from placer_models.cpsat.localities import TouchedCoreGroupVariables, locality_vars_of
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import NumaStrategy
 from placer_models.problem.node_state import NodeState
@@ -20,7 +20,7 @@ from placer_models.problem.numa_strategy import (
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
 
-Sharer = tuple[Assignment, TouchedGroupVariables]
+Sharer = tuple[Assignment, TouchedCoreGroupVariables]
 """A pod that owns CPUs on a node with a strategy, and the cells it touches."""
 
 

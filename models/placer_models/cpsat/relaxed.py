@@ -26,7 +26,7 @@ from placer_models.cpsat.classes import (
     node_classes,
     pod_families,
 )
-from placer_models.cpsat.stoppable import StoppableModel, StoppedError
+from placer_models.cpsat.stoppable import ModelStoppableWhileBuilt, StoppedError
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem.problem import Problem
 
@@ -125,7 +125,7 @@ def _within_time(
     classes: Sequence[NodeClass],
     stop: Callable[[], bool],
 ) -> RelaxedModel | None:
-    model = StoppableModel(stop)
+    model = ModelStoppableWhileBuilt(stop)
     try:
         relaxed = _written(model, problem, families, classes)
     except StoppedError:

@@ -13,7 +13,7 @@ class StoppedError(Exception):
     """The time was over before the model was written."""
 
 
-class StoppableModel(CpModel):
+class ModelStoppableWhileBuilt(CpModel):
     """A model that asks while it is written whether the time is over.
 
     Rules and goals know nothing of that: they make variables and add constraints, as ever. Who

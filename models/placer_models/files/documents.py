@@ -31,7 +31,7 @@ _JSON_START = re.compile(r'\s*\{\s*["}]')
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class DocumentInFile:
     """One document of a file.
 
     Attributes:
@@ -45,7 +45,7 @@ class Document:
     tree: Mapping
 
 
-def read_documents(path: Path) -> tuple[Document, ...]:
+def read_documents(path: Path) -> tuple[DocumentInFile, ...]:
     """Return the documents of a YAML or JSON file; ``-`` is standard input.
 
     Raises:
@@ -55,7 +55,7 @@ def read_documents(path: Path) -> tuple[Document, ...]:
     return documents_of(read_text(path), path)
 
 
-def documents_of(text: str, path: Path) -> tuple[Document, ...]:
+def documents_of(text: str, path: Path) -> tuple[DocumentInFile, ...]:
     """Return the documents of the text that was read from the path."""
     file = shown_file_name(path)
     folder = Path() if path == STANDARD_INPUT else path.parent
@@ -76,7 +76,7 @@ def documents_of(text: str, path: Path) -> tuple[Document, ...]:
                 "",
                 f"got {describe(root)}; expected fields such as 'apiVersion: {API_VERSION}'",
             )
-        documents.append(Document(file, folder, root))
+        documents.append(DocumentInFile(file, folder, root))
     return tuple(documents)
 
 

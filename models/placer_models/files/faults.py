@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from placer_models.files.documents import Document
+from placer_models.files.documents import DocumentInFile
 from placer_models.files.errors import InputError, SeveralInputError, near_or_first_names
 from placer_models.files.tree import (
     Path,
@@ -22,7 +22,7 @@ T = TypeVar("T")
 class DocumentLocation:
     """A part of a document, for messages."""
 
-    document: Document
+    document: DocumentInFile
     faults: "Faults"
     path: Path = ()
 
@@ -91,7 +91,7 @@ MAX_FAULTS = 100
 class Faults:
     """Gathers what is wrong, and raises what comes first in the files."""
 
-    def __init__(self, documents: Sequence[Document], most: int | None = MAX_FAULTS) -> None:
+    def __init__(self, documents: Sequence[DocumentInFile], most: int | None = MAX_FAULTS) -> None:
         """Begin with no fault.
 
         Args:

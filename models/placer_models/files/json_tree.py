@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from placer_models.files.errors import InputError, shown
 from placer_models.files.reading import Tell
-from placer_models.files.tree import DocumentTreeBuilder, Mapping, ParsedList, Tree
+from placer_models.files.tree import DocumentTreeBuilder, DocumentTreeList, Mapping, Tree
 
 _TOLD_EVERY = 10_000
 
@@ -88,7 +88,7 @@ def _take(
         closers.append("}")
         return _Expected.FIRST_KEY
     if mark == "[" and value_fits:
-        builder.start(ParsedList([], line))
+        builder.start(DocumentTreeList([], line))
         closers.append("]")
         return _Expected.FIRST_ITEM
     if mark and mark in _CLOSABLE.get(expected, "") and mark == closers[-1]:

@@ -55,14 +55,14 @@ class Mapping(NamedTuple):
     line: int
 
 
-class ParsedList(NamedTuple):
+class DocumentTreeList(NamedTuple):
     """A list of parts."""
 
     items: list["Tree"]
     line: int
 
 
-Tree = ScalarValue | Mapping | ParsedList
+Tree = ScalarValue | Mapping | DocumentTreeList
 
 
 class DocumentTreeBuilder:
@@ -73,7 +73,7 @@ class DocumentTreeBuilder:
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._open: list[Mapping | ParsedList] = []
+        self._open: list[Mapping | DocumentTreeList] = []
         self._keys: list[ScalarValue | None] = []
         self._values = 0
         self.roots: list[Tree] = []
@@ -97,7 +97,7 @@ class DocumentTreeBuilder:
         else:
             self._add(node)
 
-    def start(self, node: Mapping | ParsedList) -> None:
+    def start(self, node: Mapping | DocumentTreeList) -> None:
         """Open a mapping or a list."""
         if self.wants_key:
             raise self.fault(node.line, "a key is a single name; got a list or a mapping as key")
@@ -161,7 +161,7 @@ class DocumentTreeBuilder:
             self.roots.append(node)
             return
         parent, key = self._open[-1], self._keys[-1]
-        if isinstance(parent, ParsedList):
+        if isinstance(parent, DocumentTreeList):
             parent.items.append(node)
         elif key is not None:
             parent.entries[key.text] = ParsedEntry(node, key.line)
@@ -179,7 +179,7 @@ def as_json(tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path = ())
         return _plain(tree)
     if isinstance(tree, Mapping):
         return {key: as_json(e.node, as_text, (*path, key)) for key, e in tree.entries.items()}
-    if isinstance(tree, ParsedList):
+    if isinstance(tree, DocumentTreeList):
         return [as_json(node, as_text, (*path, i)) for i, node in enumerate(tree.items)]
     return tree.text if path in as_text else _plain(tree)
 
@@ -188,7 +188,7 @@ def _plain(tree: Tree) -> Plain:
     """Return the whole tree, typed by its looks: the usual case, for which no path is built."""
     if isinstance(tree, Mapping):
         return {key: _plain(entry.node) for key, entry in tree.entries.items()}
-    if isinstance(tree, ParsedList):
+    if isinstance(tree, DocumentTreeList):
         return [_plain(node) for node in tree.items]
     text, quoted, _ = tree
     if quoted:
@@ -219,7 +219,11 @@ def walk_path(tree: Tree, path: Sequence[str | int]) -> Iterator[tuple[str | int
     for step in path:
         if isinstance(tree, Mapping) and isinstance(step, str) and step in tree.entries:
             tree, line = tree.entries[step]
-        elif isinstance(tree, ParsedList) and isinstance(step, int) and 0 <= step < len(tree.items):
+        elif (
+            isinstance(tree, DocumentTreeList)
+            and isinstance(step, int)
+            and 0 <= step < len(tree.items)
+        ):
             tree = tree.items[step]
             line = tree.line
         else:
@@ -241,7 +245,7 @@ def describe(tree: Tree) -> str:
     """Return the part as messages show it."""
     if isinstance(tree, Mapping):
         return "a mapping"
-    if isinstance(tree, ParsedList):
+    if isinstance(tree, DocumentTreeList):
         return f"a list of {len(tree.items)}"
     return shown(tree.text) if tree.text or tree.quoted else "nothing"
 

@@ -10,13 +10,13 @@ from typing import TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from placer_models.files.documents import Document, read_documents, shown_file_name
+from placer_models.files.documents import DocumentInFile, read_documents, shown_file_name
 from placer_models.files.errors import InputError, shown, spelling_suggestion
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Part
 from placer_models.files.tree import (
+    DocumentTreeList,
     Mapping,
-    ParsedList,
     Path,
     ScalarValue,
     Tree,
@@ -139,7 +139,7 @@ def read_only_document(path: FilePath, schema: type[Model]) -> tuple[Model, Docu
     return read_as(schema, place), place
 
 
-def only_document(path: FilePath, kind: str) -> Document:
+def only_document(path: FilePath, kind: str) -> DocumentInFile:
     """Return the one document of a file; ``-`` is standard input.
 
     Args:
@@ -188,7 +188,7 @@ def _empty_fields(tree: Tree, path: Path = ()) -> Iterator[Path]:
                 yield (*path, key)
             elif not isinstance(node, ScalarValue):
                 yield from _empty_fields(node, (*path, key))
-    elif isinstance(tree, ParsedList):
+    elif isinstance(tree, DocumentTreeList):
         for i, node in enumerate(tree.items):
             if not isinstance(node, ScalarValue):
                 yield from _empty_fields(node, (*path, i))

@@ -8,7 +8,13 @@ import yaml
 from placer_models.files.anchors import AliasError, YamlAnchors
 from placer_models.files.errors import InputError
 from placer_models.files.reading import Tell
-from placer_models.files.tree import DocumentTreeBuilder, Mapping, ParsedList, ScalarValue, Tree
+from placer_models.files.tree import (
+    DocumentTreeBuilder,
+    DocumentTreeList,
+    Mapping,
+    ScalarValue,
+    Tree,
+)
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml where it is built in: the parser in Python takes minutes for a big file."""
@@ -74,7 +80,7 @@ def _add(builder: DocumentTreeBuilder, anchors: YamlAnchors[Tree], event: yaml.E
         raise builder.fault(line, f"the tag {event.tag!r} is not read; delete it")
     if isinstance(event, yaml.CollectionStartEvent):
         is_mapping = isinstance(event, yaml.MappingStartEvent)
-        new = Mapping({}, line) if is_mapping else ParsedList([], line)
+        new = Mapping({}, line) if is_mapping else DocumentTreeList([], line)
         builder.start(new)
         if event.anchor:
             anchors.name(event.anchor, new)
@@ -86,7 +92,7 @@ def _parts_of(tree: Tree) -> Iterable[Tree]:
     match tree:
         case Mapping():
             return [entry.node for entry in tree.entries.values()]
-        case ParsedList():
+        case DocumentTreeList():
             return tree.items
     return ()
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from placer_models.cluster import Instance, Machine
 from placer_models.defaults import NO_DEFAULTS, Defaults
-from placer_models.files.documents import API_VERSION, Document
+from placer_models.files.documents import API_VERSION, DocumentInFile
 from placer_models.files.errors import InputError, shown, spelling_suggestion
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.tree import ScalarValue
@@ -54,7 +54,7 @@ READ_BY = {
 """Kinds of our other documents, and the commands that read them."""
 
 
-def kind_of(document: Document) -> str:
+def kind_of(document: DocumentInFile) -> str:
     """Return the kind of the document.
 
     Raises:
@@ -104,7 +104,7 @@ class WaitingPodParts:
 
 
 def build_instance(
-    documents: Sequence[Document],
+    documents: Sequence[DocumentInFile],
     find_machine: MachineFinder,
     *,
     skip_illegal: bool = False,
@@ -159,7 +159,7 @@ def build_instance(
     return instance
 
 
-def defaults_beside_objects(documents: Sequence[Document], objects: str) -> Defaults | None:
+def defaults_beside_objects(documents: Sequence[DocumentInFile], objects: str) -> Defaults | None:
     """Return the defaults of documents that stand beside the objects of a cluster (C22).
 
     Args:
@@ -189,11 +189,11 @@ def defaults_beside_objects(documents: Sequence[Document], objects: str) -> Defa
     return read_defaults(said)
 
 
-def _is_default_alone(document: Document) -> bool:
+def _is_default_alone(document: DocumentInFile) -> bool:
     return "defaults" in document.tree.entries and document.tree.entries.keys() <= _OF_DEFAULTS
 
 
-def machine_from_document(document: Document) -> Machine:
+def machine_from_document(document: DocumentInFile) -> Machine:
     """Return the machine that a document of ``kind: Machine`` describes.
 
     Raises:

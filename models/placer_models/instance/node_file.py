@@ -6,7 +6,7 @@ from pydantic import Field
 
 from placer_models.cluster import Instance, Node
 from placer_models.defaults import NO_DEFAULTS
-from placer_models.files.documents import API_VERSION, Document
+from placer_models.files.documents import API_VERSION, DocumentInFile
 from placer_models.files.errors import InputError, shown
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Id, Json, MetadataPart, Name, Part
@@ -65,7 +65,7 @@ class NodePlacementFile(Part):
     )
 
 
-def node_placement_of(document: Document) -> NodePlacement:
+def node_placement_of(document: DocumentInFile) -> NodePlacement:
     """Return what a node is to do, without checking whether it can.
 
     Raises:
@@ -93,7 +93,7 @@ def _node(file: NodePlacementFile, place: DocumentLocation) -> Node:
     machines.add(file.machine, place.at("machine"))
     place.faults.raise_first()
 
-    def find(name: str, _: Document) -> NoReturn:
+    def find(name: str, _: DocumentInFile) -> NoReturn:
         raise ValueError(f"the machine of this document is {shown(file.machine.name)}")
 
     defaults = read_defaults(file.defaults) or NO_DEFAULTS

@@ -7,7 +7,7 @@ from placer_models.cluster import Machine, Node
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU, PartitionTable
-from placer_models.files.documents import Document
+from placer_models.files.documents import DocumentInFile
 from placer_models.files.errors import InputError, cpus_with_noun, shown, spelling_suggestion
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json, check_name, none_if_default
@@ -32,7 +32,7 @@ from placer_models.topology import ARM
 
 log = logging.getLogger(__name__)
 
-MachineFinder = Callable[[str, Document], Machine]
+MachineFinder = Callable[[str, DocumentInFile], Machine]
 """Finds a machine that the files do not define, by its name or its path.
 
 Raises ValueError with the nearest known names, InputError for a file."""
@@ -119,7 +119,7 @@ class NodeReader:
                     hugepages,
                     partitions,
                     part.gpu_partition_policy,
-                    read_preferred_localities(part),
+                    read_node_cpu_localities(part),
                     numa_strategy_of(part),
                     extended,
                     part.offered,
@@ -242,7 +242,7 @@ def node_bind_policy_of(part: NodePart) -> NodeBindPolicy:
     return part.cpu_bind_policy or NodeBindPolicy.NONE
 
 
-def read_preferred_localities(part: NodePart) -> tuple[CpuLocalityWish, ...]:
+def read_node_cpu_localities(part: NodePart) -> tuple[CpuLocalityWish, ...]:
     """Return what pods would like to stay within: the node's word, else the kubelet's (C17)."""
     if part.cpu_locality is not None:
         return part.cpu_locality

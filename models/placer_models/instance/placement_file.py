@@ -7,7 +7,7 @@ from pydantic import Field
 
 from placer_models.cluster import Instance
 from placer_models.cpuset import format_cpu_list
-from placer_models.files.documents import Document
+from placer_models.files.documents import DocumentInFile
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Json, Part
 from placer_models.files.validate import read_as
@@ -188,7 +188,7 @@ def answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, obje
     }
 
 
-def placement_from_document(document: Document) -> Placement:
+def placement_from_document(document: DocumentInFile) -> Placement:
     """Return the placement that a document holds; whether it is any good is for the judge.
 
     Raises:
@@ -198,7 +198,7 @@ def placement_from_document(document: Document) -> Placement:
     return placement_with_file_claims(document)[0]
 
 
-def placement_with_file_claims(document: Document) -> tuple[Placement, PlacementClaims]:
+def placement_with_file_claims(document: DocumentInFile) -> tuple[Placement, PlacementClaims]:
     """Return the placement of a document, and the claims about it, which are not checked here.
 
     Raises:

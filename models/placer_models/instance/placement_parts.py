@@ -99,15 +99,17 @@ def held_to_dict(
         for d in held.devices
     ]
     return {
-        "cpu_milli": None if held.cpu_milli is None else by_numa_node_as_text(held.cpu_milli),
-        "memory": by_numa_node_as_text(held.memory_bytes),
+        "cpu_milli": None
+        if held.cpu_milli is None
+        else amounts_by_numa_node_to_dict(held.cpu_milli),
+        "memory": amounts_by_numa_node_to_dict(held.memory_bytes),
         "hugepages": pages_to_dict(held.hugepages),
         "devices": devices,
         "env": dict(held.env),
     }
 
 
-def by_numa_node_as_text(amounts: Iterable[tuple[int, int]]) -> Json:
+def amounts_by_numa_node_to_dict(amounts: Iterable[tuple[int, int]]) -> Json:
     """Return amounts by NUMA node, which is text in files."""
     return {str(numa): amount for numa, amount in amounts}
 

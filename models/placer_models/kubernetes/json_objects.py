@@ -18,7 +18,7 @@ _AFTER = frozenset(",:]} \t\r\n")
 _BLANKS = re.compile(r"[ \t\r\n]*+")
 
 
-def json_parts(chunks: Utf8Stream, file: str) -> Iterator[ObjectChunk]:
+def iterate_json_objects(chunks: Utf8Stream, file: str) -> Iterator[ObjectChunk]:
     """Yield each item of a List, and each of the file's values, as soon as it ends.
 
     Raises:

@@ -9,7 +9,7 @@ from placer_models.selectors import Labels
 
 
 @dataclass(frozen=True, slots=True)
-class NodeAccess:
+class NodesWithAccess:
     """The nodes that can use a device.
 
     Attributes:
@@ -32,7 +32,7 @@ class NodeAccess:
         return any(term.met_by(name, labels) for term in self.terms)
 
 
-def resource_slice_nodes(part: ObjectField) -> NodeAccess | None:
+def resource_slice_nodes(part: ObjectField) -> NodesWithAccess | None:
     """Return the access that a ResourceSlice or a device in it gives, or None if it gives none.
 
     Raises:
@@ -50,15 +50,15 @@ def resource_slice_nodes(part: ObjectField) -> NodeAccess | None:
     if said["nodeSelector"]:
         return node_access_of_selector(part.get("nodeSelector"))
     if said["allNodes"]:
-        return NodeAccess(everywhere=True)
-    return NodeAccess(part.get("nodeName").text()) if said["nodeName"] else None
+        return NodesWithAccess(everywhere=True)
+    return NodesWithAccess(part.get("nodeName").text()) if said["nodeName"] else None
 
 
-def node_access_of_selector(selector: ObjectField) -> NodeAccess:
+def node_access_of_selector(selector: ObjectField) -> NodesWithAccess:
     """Return the access of the nodes that a node selector includes.
 
     Raises:
         ObjectError: An expression cannot be read.
 
     """
-    return NodeAccess(terms=node_terms(selector))
+    return NodesWithAccess(terms=node_terms(selector))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from placer_models.kubernetes.device_class import selectors_in
-from placer_models.kubernetes.node_access import NodeAccess, node_access_of_selector
+from placer_models.kubernetes.node_access import NodesWithAccess, node_access_of_selector
 from placer_models.kubernetes.object_fields import Object, ObjectField, ObjectIdentity, identity_of
 from placer_models.quantity import parse_amount_rounding_up
 
@@ -99,7 +99,7 @@ class ClaimAllocation:
     """
 
     devices: tuple[AllocatedDevice, ...]
-    access: NodeAccess
+    access: NodesWithAccess
     configs: tuple[Object, ...] = ()
 
 
@@ -245,7 +245,7 @@ def _allocation(part: ObjectField) -> ClaimAllocation:
             )
             for item in devices.get("results").items()
         ),
-        node_access_of_selector(selector) if selector.there else NodeAccess(everywhere=True),
+        node_access_of_selector(selector) if selector.there else NodesWithAccess(everywhere=True),
         tuple(_raw(item) for item in devices.get("config").items()),
     )
 

@@ -8,7 +8,7 @@ from placer_models.kubernetes.device_attributes import (
     ListedDevice,
     parse_version,
 )
-from placer_models.kubernetes.node_access import NodeAccess, resource_slice_nodes
+from placer_models.kubernetes.node_access import NodesWithAccess, resource_slice_nodes
 from placer_models.kubernetes.object_fields import Object, ObjectField, ObjectIdentity, identity_of
 from placer_models.quantity import parse_amount_rounding_up
 
@@ -47,7 +47,7 @@ class ResourceSlicePart:
     pool: str
     generation: int
     slices: int
-    devices: tuple[tuple[ListedDevice, NodeAccess], ...] = ()
+    devices: tuple[tuple[ListedDevice, NodesWithAccess], ...] = ()
     counters: tuple[str, ...] = ()
 
 
@@ -70,7 +70,7 @@ def slice_part(found: Object) -> ResourceSlicePart:
             "is missing; a slice names its node, or has nodeSelector, allNodes or "
             "perDeviceNodeSelection"
         )
-    devices: dict[str, tuple[ListedDevice, NodeAccess]] = {}
+    devices: dict[str, tuple[ListedDevice, NodesWithAccess]] = {}
     for item in items:
         device, own = _device(item, driver)
         if device.name in devices:
@@ -92,7 +92,7 @@ def slice_part(found: Object) -> ResourceSlicePart:
     )
 
 
-def _device(part: ObjectField, driver: str) -> tuple[ListedDevice, NodeAccess | None]:
+def _device(part: ObjectField, driver: str) -> tuple[ListedDevice, NodesWithAccess | None]:
     name = part.get("name").text()
     # In v1beta1 all other fields of a device stand one step below.
     body = part.get("basic") if part.get("basic").there else part

@@ -17,7 +17,7 @@ from placer_models.files.tree import Path as FieldPath
 from placer_models.files.tree import field_line_number
 from placer_models.files.yaml_tree import read_yaml
 from placer_models.kubernetes.chunks import ObjectChunk, Utf8Stream
-from placer_models.kubernetes.json_objects import json_parts
+from placer_models.kubernetes.json_objects import iterate_json_objects
 from placer_models.kubernetes.object_fields import Object
 from placer_models.kubernetes.yaml_objects import yaml_parts
 
@@ -134,7 +134,7 @@ def _objects(chunks: Utf8Stream, path: Path, file: str) -> Iterator[Found]:
     unnamed: list[ObjectChunk] = []  # items to which their List may give a kind at its end
     count = 0
     try:
-        for part in (json_parts if is_json else yaml_parts)(chunks, file):
+        for part in (iterate_json_objects if is_json else yaml_parts)(chunks, file):
             if part.root is not None:
                 count += 1
                 yield from held

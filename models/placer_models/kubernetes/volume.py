@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer_models.kubernetes.label_selectors import LabelSelector, selector_of
 from placer_models.kubernetes.names import REGIONS, ZONES
-from placer_models.kubernetes.node_access import NodeAccess, node_access_of_selector
+from placer_models.kubernetes.node_access import NodesWithAccess, node_access_of_selector
 from placer_models.kubernetes.object_fields import (
     Object,
     ObjectField,
@@ -71,7 +71,7 @@ class PersistentVolumePart:
     modes: frozenset[str] = frozenset()
     mode: str = _FILESYSTEM
     attributes_class: str = ""
-    access: NodeAccess | None = None
+    access: NodesWithAccess | None = None
     zones: tuple[tuple[str, frozenset[str]], ...] = ()
     claim: NamespacedName | None = None
     claim_uid: str = ""

@@ -35,8 +35,8 @@ from placer_models.links.board import (
 )
 from placer_models.links.permitted import (
     best_permitted,
+    best_permitted_gpu_link_sum,
     best_permitted_minimum,
-    best_permitted_sum,
 )
 from placer_models.links.usable import devices_in_usable_sets, most_disjoint_sets, usable_set_counts
 
@@ -46,8 +46,8 @@ __all__ = [
     "best_pair_minimum",
     "best_pair_sum",
     "best_permitted",
+    "best_permitted_gpu_link_sum",
     "best_permitted_minimum",
-    "best_permitted_sum",
     "best_selection",
     "count_device_selections",
     "count_offered_device_sets",

@@ -38,7 +38,7 @@ def best_permitted_minimum(
     return max((value for value in found if value is not None), default=None)
 
 
-def best_permitted_sum(
+def best_permitted_gpu_link_sum(
     board: LinkedDeviceClasses, size: int, scope: DeviceScope = ANYWHERE
 ) -> int | None:
     """Return the largest pair sum of the sets that a pod may have on the empty board.

@@ -24,8 +24,8 @@ from placer_models.whatif.change import (
 )
 from placer_models.whatif.shares import (
     is_bytes,
-    part_asked,
     resource_unit,
+    share_amount_asked_per_device,
     with_share_amount_at_most,
 )
 
@@ -238,7 +238,9 @@ class AskLess:
         return f"{format_bytes(amount) if is_bytes(self.resource) else amount} {self.resource}"
 
     def _less(self, spec: PodSpec) -> PodSpec:
-        if part_asked(spec.requests, self.resource):  # it is asked of each device, not in all
+        if share_amount_asked_per_device(
+            spec.requests, self.resource
+        ):  # it is asked of each device, not in all
             return replace(
                 spec,
                 containers=tuple(
@@ -284,7 +286,7 @@ def _asked(asked: Resources, resource: str) -> int:
     if resource == "memory":
         return asked.memory_bytes
     whole = [d.count for d in asked.devices if d.type == resource and d.share is None]
-    return sum(whole) or asked.amount_of(resource) or part_asked(asked, resource)
+    return sum(whole) or asked.amount_of(resource) or share_amount_asked_per_device(asked, resource)
 
 
 def _asking(container: Container, resource: str, amount: int, spec: PodSpec) -> Container:

@@ -58,7 +58,7 @@ def share_amounts_asked(request: DeviceRequest) -> list[tuple[str, int]]:
     return [(f"{request.type}.{name}", amount) for name, amount in parts]
 
 
-def part_asked(asked: Resources, resource: str) -> int:
+def share_amount_asked_per_device(asked: Resources, resource: str) -> int:
     """Return how much is asked of each device, or 0; of several requests of a type, the most."""
     found = (dict(share_amounts_asked(request)).get(resource, 0) for request in asked.devices)
     return max(found, default=0)

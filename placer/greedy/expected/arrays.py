@@ -129,7 +129,7 @@ def array_fills(
 def shape_prices_by_arrays(
     demand: ExpectedDemand, nodes: Sequence[EqualLeftNodes]
 ) -> tuple[int, ...]:
-    """Return the prices that `shape_prices` returns."""
+    """Return the prices that `expected_shape_prices` returns."""
     shapes = DemandArrays.of(demand)
     cpu, memory, gpus = left_as_arrays([row.left for row in nodes])
     counts = np.array([row.nodes for row in nodes], dtype=np.int64)

@@ -14,7 +14,7 @@ from placer.queue.fair import FairQueue
 from placer.queue.fairness import FairnessMeter
 from placer.queue.model import DEFAULT_GROUP, ChosenFlow, DispatchTicket, ReservedUnit, WorkUnit
 from placer.queue.simulation.bounds import makespan_lower_bound_us, makespan_upper_bound_us
-from placer.queue.simulation.floor import CapacityLedger
+from placer.queue.simulation.floor import ThreadCapacityLedger
 from placer.queue.simulation.forecast import CapacityForecast, OccupiedCapacity
 from placer.queue.simulation.result import JobResult, SimulatedThreadRun, SimulationResult
 from placer.queue.simulation.scenario import QueueScenario, SimulatedJob
@@ -50,7 +50,7 @@ class _Engine:
         self._specs = {job.name: job for job in scenario.jobs}
         self._queue = _queue_of(scenario)
         self._meter = _meter_of(scenario)
-        self._floor = CapacityLedger(scenario.capacity)
+        self._floor = ThreadCapacityLedger(scenario.capacity)
         self._gangs = any(job.width > 1 for job in scenario.jobs)
         self._events: list[_Event] = []
         self._running: dict[int, tuple[DispatchTicket, SimulatedThreadRun]] = {}

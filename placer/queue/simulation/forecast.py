@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from placer.queue.model import WorkUnit
-from placer.queue.simulation.floor import CapacityLedger
+from placer.queue.simulation.floor import ThreadCapacityLedger
 
 
 class OccupiedCapacity(NamedTuple):
@@ -28,7 +28,7 @@ class CapacityForecast:
     """
 
     def __init__(
-        self, floor: CapacityLedger, held: Sequence[OccupiedCapacity], now_us: int
+        self, floor: ThreadCapacityLedger, held: Sequence[OccupiedCapacity], now_us: int
     ) -> None:
         self._free = floor.free
         self._now_us = now_us

@@ -10,7 +10,7 @@ from placer.search.baseline import StartingAccounts, running_by_node
 from placer.search.budget import Budget
 from placer.search.kept_blockers import (
     NODES_AT_ONCE,
-    BlockerColumn,
+    AskBlockerByNode,
     KeptBlockers,
     LookAtMany,
     OverNodes,
@@ -176,7 +176,7 @@ class NodesAtStage:
             found[blocker] += 1
         return found
 
-    def known_before(self, ask: PodRequirements) -> BlockerColumn | None:
+    def known_before(self, ask: PodRequirements) -> AskBlockerByNode | None:
         """Return what is known of the nodes that are as they are at another stage.
 
         It is None where more than the pods of a node decides who has a place there.
@@ -186,7 +186,9 @@ class NodesAtStage:
         stage, others = self.same
         return stage.known_but_for(others, ask)
 
-    def known_but_for(self, others: Collection[int], ask: PodRequirements) -> BlockerColumn | None:
+    def known_but_for(
+        self, others: Collection[int], ask: PodRequirements
+    ) -> AskBlockerByNode | None:
         """Return what is known of the nodes but for some, if anything is kept of this stage."""
         if self.kept is None:
             return None

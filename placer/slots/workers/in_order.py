@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from placer.packing.bins import Filling, Vector
 from placer.slots.workers.model import WorkerMatchingStrategy
-from placer.slots.workers.packing import WorkerPacking
+from placer.slots.workers.packing import SlotPackingProblem
 
 
 class InOrderFilling:
@@ -18,7 +18,7 @@ class InOrderFilling:
 
     """
 
-    def __init__(self, packing: WorkerPacking, running: int) -> None:
+    def __init__(self, packing: SlotPackingProblem, running: int) -> None:
         self._packing = packing
         self._running = running
         self._rooms = [bin.room for bin in packing.bins]

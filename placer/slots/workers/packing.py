@@ -9,7 +9,7 @@ from placer.slots.workers.model import Workers
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerPacking(PackingProblem):
+class SlotPackingProblem(PackingProblem):
     """Slots that go on workers.
 
     The bins are the registered workers that are not blocked, then the pending ones. The
@@ -35,7 +35,7 @@ def workers_taking_new_slots(workers: Workers) -> list[int]:
 
 def slot_packing_problem(
     workers: Workers, types: Sequence[ResourceProfile], counts: Counts
-) -> WorkerPacking:
+) -> SlotPackingProblem:
     """Return the problem of putting so many slots of each type on the workers."""
     spec = workers.spec
     registered = [workers.registered[i] for i in workers_taking_new_slots(workers)]
@@ -54,7 +54,7 @@ def slot_packing_problem(
         sizes = (t if isinstance(t, ResourceAmounts) else default for t in types)
         return Bin(vector(room), tuple(map(vector, sizes)))
 
-    return WorkerPacking(
+    return SlotPackingProblem(
         bins=(
             *(bin_of(worker.available, worker.default_slot) for worker in registered),
             *(bin_of(worker.total, worker.default_slot) for worker in workers.pending),
