@@ -51,7 +51,7 @@ def schema_of(kind: SchemaDocumentKind) -> dict[str, object]:
     from placer.slots.workers.schema import WorkersFile
     from placer_models.files.part import json_schema
     from placer_models.instance.changes_file import ChangesFile
-    from placer_models.instance.demand import ExpectedDemandFile
+    from placer_models.instance.demand import DemandFile
     from placer_models.instance.machine_schema import MachineFile
     from placer_models.instance.node_file import NodePlacementFile
     from placer_models.instance.placement_file import PlacementFile
@@ -73,7 +73,7 @@ def schema_of(kind: SchemaDocumentKind) -> dict[str, object]:
         case SchemaDocumentKind.CHANGES:
             return json_schema(ChangesFile)
         case SchemaDocumentKind.DEMAND:
-            return json_schema(ExpectedDemandFile)
+            return json_schema(DemandFile)
         case SchemaDocumentKind.PLAN:
             return json_schema(PlanFile)
         case SchemaDocumentKind.PLAN_ANSWER:

@@ -114,7 +114,7 @@ def _cpus(milli: int) -> str:
     return f"{milli}m" if milli % 1000 else str(milli // 1000)
 
 
-class ExpectedDemandFile(ExpectedDemandPart):
+class DemandFile(ExpectedDemandPart):
     """The pods that are expected, in a file of their own."""
 
     api_version: Literal["placer/v1"]
@@ -129,7 +129,7 @@ def load_demand(path: Path) -> ExpectedDemand:
         InputError: Something is wrong; all faults are told of.
 
     """
-    part, place = read_only_document(path, ExpectedDemandFile)
+    part, place = read_only_document(path, DemandFile)
     demand = read_demand(part, place)
     place.faults.raise_first()
     assert demand is not None  # What has none has faults.
