@@ -14,10 +14,10 @@ from json_schemas import faults
 from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
 from placer.judge.breaches import breaches
-from placer.plan.answer import PurchasePlan
+from placer.plan.answer import NoPlanExists, NoPlanFound, PurchasePlan
 from placer.plan.losses import NodeLoss, instance_after_loss, losses_of_domains, losses_of_nodes
 from placer.plan.question import NodeOffer
-from placer.plan.survival import SurvivalTask, solve_survival_task
+from placer.plan.survival import LossPurchase, SurvivalTask, solve_survival_task
 from placer.plan.survival_json import survival_to_json
 from placer.plan.survive import survive
 from placer.search.options import SolveOptions
@@ -257,6 +257,11 @@ def test_the_cheapest_offer_mends_a_lost_zone() -> None:
     assert ended.unmended == 1
     drawn = text_of(draw_survival(ended, 1, ZONE, "", 0, Canvas(100)), 100)
     assert "no time to look for what mends 1 loss: give it more --seconds" in drawn
+    for plan, words in ((NoPlanExists(), "no offer does"), (NoPlanFound(Decimal(6)), "in time")):
+        tried = replace(answer, losses=(replace(loss, mend=LossPurchase((), plan)),))
+        table = text_of(draw_survival(tried, 1, ZONE, "", 0, Canvas(140)), 140)
+        assert words in table
+        assert ("no offer does" in table) is isinstance(plan, NoPlanExists)
     told = survival_to_json(ended, 0, "EUR")
     assert [(one["survives"], one["mend"]) for one in told["losses"]] == [(False, None)]
     assert told["unmended"] == 1

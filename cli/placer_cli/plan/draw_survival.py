@@ -7,7 +7,7 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer.plan.answer import PurchasePlan
+from placer.plan.answer import NoPlanExists, PurchasePlan
 from placer.plan.cases import told_loss
 from placer.plan.survival import LossOutcome
 from placer.plan.survive import SurvivalAnswer
@@ -111,9 +111,9 @@ def _price(one: LossOutcome, currency: str) -> str:
     if one.mend is None:
         return ""
     plan = one.mend.plan
-    if not isinstance(plan, PurchasePlan):
-        return "no offer does"
-    return _money(plan.price, currency)
+    if isinstance(plan, PurchasePlan):
+        return _money(plan.price, currency)
+    return "no offer does" if isinstance(plan, NoPlanExists) else "none found in time"
 
 
 def _money(price: Decimal, currency: str) -> str:
