@@ -3,11 +3,7 @@
 from placer.kubernetes.device_matches import DeviceMatch
 from placer.kubernetes.doubts import Doubts
 from placer.kubernetes.pod_claims import PodClaims, ResolvedRequest
-from placer_models.kubernetes.listed_devices import (
-    CPU_CAPACITY,
-    SEVERAL_CPUS,
-    is_all_cpus_device,
-)
+from placer_models.kubernetes.listed_devices import CPU_CAPACITY, SEVERAL_CPUS, is_all_cpus_device
 from placer_models.kubernetes.resource_claim import ClaimPart, ClaimRequest
 
 

@@ -31,11 +31,7 @@ from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.chosen_devices import device_set_digest, with_marked_devices
 from placer_models.kubernetes.claimed import spec_with_claims
 from placer_models.kubernetes.cpu_config import cpu_configs_for_request
-from placer_models.kubernetes.listed_devices import (
-    CPU_DRIVER,
-    CPU_TYPES,
-    SEVERAL_CPUS,
-)
+from placer_models.kubernetes.listed_devices import CPU_DRIVER, CPU_TYPES, SEVERAL_CPUS
 from placer_models.kubernetes.object_fields import object_title
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_claims import PodClaim

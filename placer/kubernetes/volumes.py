@@ -16,12 +16,7 @@ from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_spec import ReadPodSpec
 from placer_models.kubernetes.pod_volumes import PodVolume
 from placer_models.kubernetes.storage import CLASS_KIND
-from placer_models.kubernetes.volume import (
-    CLAIM_KIND,
-    ONE_POD,
-    VOLUME_KIND,
-    VolumeClaimPart,
-)
+from placer_models.kubernetes.volume import CLAIM_KIND, ONE_POD, VOLUME_KIND, VolumeClaimPart
 from placer_models.placement import NamespacedName
 from placer_models.pod import Container, ContainerRole, PodSpec
 

@@ -38,11 +38,7 @@ from placer_models.placement import (
 from placer_models.pod import Gang, Pod
 from placer_models.problem.problem import Choice, Choices
 from placer_models.reasons import Blocker
-from placer_models.relations import (
-    asks_something_of_newcomers,
-    looks_at_others,
-    term_matches_pod,
-)
+from placer_models.relations import asks_something_of_newcomers, looks_at_others, term_matches_pod
 
 MOST_ON_A_NODE = 10_000
 """More pods than this on a node are a shape that takes nothing of what nodes have."""

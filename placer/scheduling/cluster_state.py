@@ -19,12 +19,7 @@ from placer_models.bound import bound_to, is_bound_by_policy
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.demand import ExpectedDemand
 from placer_models.illegal_running import counted_as_legal
-from placer_models.incremental import (
-    Concatenation,
-    PersistentMap,
-    PersistentTuple,
-    changed_indices,
-)
+from placer_models.incremental import Concatenation, PersistentMap, PersistentTuple, changed_indices
 from placer_models.left_out import LegalGangs
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, PodPlacement

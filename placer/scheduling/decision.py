@@ -6,14 +6,7 @@ from placer.judge.misfits import Misfit
 from placer.scheduling.expectation import NOTHING_EXPECTED, Expectation
 from placer_models.cluster import Instance
 from placer_models.demand import ExpectedDemand
-from placer_models.placement import (
-    Answer,
-    Move,
-    PartlyPlaced,
-    Placed,
-    Placement,
-    PodPlacement,
-)
+from placer_models.placement import Answer, Move, PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.typed import check_argument_types, check_types, suggests_names
 

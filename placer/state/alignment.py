@@ -5,12 +5,7 @@ from collections.abc import Sequence
 
 from placer.counting.boards import healthy_devices
 from placer.counting.memory import amount_asked_in_dimension
-from placer_models.alignment import (
-    CellAmounts,
-    effective_scope,
-    fewest_cells,
-    restricted_width,
-)
+from placer_models.alignment import CellAmounts, effective_scope, fewest_cells, restricted_width
 from placer_models.cluster import Node
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.effective import effective_alignment

@@ -14,11 +14,7 @@ from placer.state.in_node_affinity import (
     in_node_affinity_sides,
     with_affinity_guests,
 )
-from placer.state.network import (
-    asked_levels,
-    domains_of,
-    problem_level_rules_of,
-)
+from placer.state.network import asked_levels, domains_of, problem_level_rules_of
 from placer.state.node_loads import problem_with_strategy_loads
 from placer.state.node_states import StateEncoding, tiers_distinguishing_cores
 from placer.state.out_of_time import Stop
@@ -38,11 +34,7 @@ from placer_models.node_strategy import LOOK_AT_WHAT_IS_LEFT
 from placer_models.optional_tiers import tiers_asked_by_instance
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import PodSpec, pods_of
-from placer_models.policy import (
-    BINDING,
-    AlignmentScope,
-    GatherLevel,
-)
+from placer_models.policy import BINDING, AlignmentScope, GatherLevel
 from placer_models.problem.dimensions import SHARED_POOL, Dimension, cell_dimensions
 from placer_models.problem.node_state import CoreDistinction, NodeState
 from placer_models.problem.problem import Choice, Problem, Shape

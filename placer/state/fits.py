@@ -18,11 +18,7 @@ from placer.state.default_locality import fewest_cells_and_packages
 from placer.state.device_counts import requests_on
 from placer.state.joint import joint_fit_of
 from placer.state.strategies import fewest_cpu_cells, max_cpu_skew
-from placer_models.alignment import (
-    CellAmounts,
-    fewest_cells,
-    fewest_cells_holding,
-)
+from placer_models.alignment import CellAmounts, fewest_cells, fewest_cells_holding
 from placer_models.cluster import Node
 from placer_models.device import GPU, is_mig_instance
 from placer_models.device_strategy import DeviceRequestFanOut

@@ -6,11 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from alignment.combinations import (
-    aim_slowly,
-    koordinators_choice,
-    kubelets_choice,
-)
+from alignment.combinations import aim_slowly, koordinators_choice, kubelets_choice
 from alignment.combinations import combinations as every_combination
 from alignment.hints import Hint, Koordinator, Kubelet, Merged, ProviderHints, merge
 from alignment.hints.kubelet import fitness, unpreferred

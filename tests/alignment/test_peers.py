@@ -5,15 +5,7 @@ import pytest
 from alignment.hints import Koordinator, Kubelet, Merged, merge
 from alignment.hints.kubelet import aim_of, fitness, unpreferred
 from alignment.hints.wishes import mask_of, wishes_of
-from alignment.peer_rows import (
-    Row,
-    hint_of,
-    hints_of,
-    name_of,
-    numa_nodes_of,
-    providers_of,
-    table,
-)
+from alignment.peer_rows import Row, hint_of, hints_of, name_of, numa_nodes_of, providers_of, table
 from placer_models.cpuset import parse_cpu_list
 from placer_models.policy import AlignmentPolicy, Strength
 

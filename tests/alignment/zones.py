@@ -8,15 +8,7 @@ from placer_models.alignment import fewest_cells_holding
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
-from placer_models.pod import (
-    Container,
-    ContainerRole,
-    DeviceRequest,
-    Gang,
-    Pod,
-    PodSpec,
-    Resources,
-)
+from placer_models.pod import Container, ContainerRole, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, AlignmentScope, QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 

@@ -14,12 +14,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.defaults import Defaults
 from placer_models.placement import PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Pod, PodSpec
-from placer_models.policy import (
-    BindPolicy,
-    ExclusivePolicy,
-    NodeBindPolicy,
-    Strength,
-)
+from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, Strength
 from placer_models.topology import ARM
 
 GREEDY = SolveOptions(engine=Engine.GREEDY, workers=1, seed=1)

@@ -3,12 +3,7 @@
 import pytest
 
 from placer_models.capacity import Quantity
-from placer_models.device_request import (
-    MAX_DEVICES,
-    DeviceRequestError,
-    RequestRule,
-    devices_asked,
-)
+from placer_models.device_request import MAX_DEVICES, DeviceRequestError, RequestRule, devices_asked
 from placer_models.device_share import DeviceShare
 from placer_models.pod import DeviceRequest
 

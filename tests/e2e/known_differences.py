@@ -10,14 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from claim_worlds import (
-    claim,
-    claiming,
-    device_class,
-    gpu_listed,
-    request,
-    resource_slice,
-)
+from claim_worlds import claim, claiming, device_class, gpu_listed, request, resource_slice
 from e2e.storage_objects import (
     DRIVER,
     HOSTNAME,

@@ -3,15 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from claim_worlds import (
-    claim,
-    device_class,
-    gpu_listed,
-    nic_listed,
-    nics,
-    request,
-    resource_slice,
-)
+from claim_worlds import claim, device_class, gpu_listed, nic_listed, nics, request, resource_slice
 from e2e.storage_objects import (
     DRIVER,
     HOSTNAME,

@@ -40,12 +40,7 @@ from features.topology_spread import spread_instance
 from features.unpooled import with_unpooled
 from features.variants import variants_instance
 from mixed_worlds import mixed_instance
-from moving_worlds import (
-    crowded_instance,
-    mixed_moving_instance,
-    moving_instance,
-    tied_instance,
-)
+from moving_worlds import crowded_instance, mixed_moving_instance, moving_instance, tied_instance
 from placer_models.cluster import Instance
 from worlds import tiny_instance
 

@@ -20,7 +20,7 @@ from placer_models.cpsat.families import (
     is_plain,
     may_be_counted_together,
 )
-from placer_models.cpsat.family import ModelRuleFamily
+from placer_models.cpsat.family import ModelFamily
 from placer_models.movable import MOVABLE, may_move
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
@@ -38,7 +38,7 @@ def problem_of(seed: int) -> Problem:
 @pytest.fixture
 def silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Add a family that says nothing of itself."""
-    family = ModelRuleFamily(name=RuleFamily.GANGS)
+    family = ModelFamily(name=RuleFamily.GANGS)
     monkeypatch.setattr(families, "FAMILIES", (*FAMILIES, family))
 
 

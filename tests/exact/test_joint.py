@@ -18,21 +18,8 @@ from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import Device
-from placer_models.placement import (
-    DeviceGrant,
-    Infeasible,
-    PartlyPlaced,
-    Placed,
-    PodPlacement,
-)
-from placer_models.pod import (
-    Container,
-    DeviceRequest,
-    JointAllocation,
-    Pod,
-    PodSpec,
-    Resources,
-)
+from placer_models.placement import DeviceGrant, Infeasible, PartlyPlaced, Placed, PodPlacement
+from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, JointScope, Strength
 from placer_models.topology import Cpu, NumaNode, Topology
 from tiny_pods import lone

@@ -5,12 +5,7 @@ from dataclasses import replace
 import pytest
 
 from judge.hand import node, pod, put, world
-from moving_worlds import (
-    crowded,
-    memory_in_the_way,
-    pinned_crowd,
-    tied_crowd,
-)
+from moving_worlds import crowded, memory_in_the_way, pinned_crowd, tied_crowd
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningPod

@@ -5,9 +5,7 @@ from random import Random
 
 from features.feature import Feature
 from placer_models.cluster import Instance, Machine
-from placer_models.policy import (
-    CoreKind,
-)
+from placer_models.policy import CoreKind
 from worlds import tiny_instance
 
 

@@ -6,9 +6,7 @@ from random import Random
 from features.feature import Feature
 from placer_models.cluster import Instance, Machine
 from placer_models.pod import Gang
-from placer_models.policy import (
-    CpuLocalityWish,
-)
+from placer_models.policy import CpuLocalityWish
 from worlds import tiny_instance
 
 WISHES = (

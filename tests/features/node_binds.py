@@ -5,9 +5,7 @@ from random import Random
 
 from features.feature import Feature
 from placer_models.cluster import Instance
-from placer_models.policy import (
-    NodeBindPolicy,
-)
+from placer_models.policy import NodeBindPolicy
 from placer_models.topology import ARM
 from worlds import tiny_instance
 

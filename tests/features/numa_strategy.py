@@ -6,13 +6,7 @@ from random import Random
 from features.feature import Feature
 from placer_models.cluster import Instance
 from placer_models.pod import Container, Gang, Pod, Resources
-from placer_models.policy import (
-    AlignmentPolicy,
-    BindPolicy,
-    NodeBindPolicy,
-    NumaStrategy,
-    QosClass,
-)
+from placer_models.policy import AlignmentPolicy, BindPolicy, NodeBindPolicy, NumaStrategy, QosClass
 from worlds import tiny_instance
 
 

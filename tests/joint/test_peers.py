@@ -15,14 +15,7 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import Device, VirtualFunction
 from placer_models.device_share import DeviceShare
 from placer_models.placement import DeviceGrant, Placed, PodPlacement
-from placer_models.pod import (
-    Container,
-    DeviceRequest,
-    JointAllocation,
-    Pod,
-    PodSpec,
-    Resources,
-)
+from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, PodSpec, Resources
 from placer_models.policy import JointScope, Strength
 from placer_models.topology import Cpu, NumaNode, Topology
 from tiny_pods import lone

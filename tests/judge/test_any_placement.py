@@ -16,12 +16,7 @@ from placer.judge.measure import measure
 from placer_models.cluster import Instance
 from placer_models.goals import tiers_for
 from placer_models.optional_tiers import tiers_asked_by_instance
-from placer_models.placement import (
-    ContainerPlacement,
-    DeviceGrant,
-    Placement,
-    PodPlacement,
-)
+from placer_models.placement import ContainerPlacement, DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import DeviceScope, QosClass
 from worlds import tiny_instance, tiny_instances

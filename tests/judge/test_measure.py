@@ -5,18 +5,7 @@ from dataclasses import replace
 import pytest
 
 from judge.cases_joint import side_by_side, switched
-from judge.hand import (
-    ALL_CPUS,
-    FAST,
-    MACHINE,
-    SLOW,
-    gang,
-    links,
-    node,
-    pod,
-    put,
-    world,
-)
+from judge.hand import ALL_CPUS, FAST, MACHINE, SLOW, gang, links, node, pod, put, world
 from placer.judge.breaches import breaches
 from placer.judge.measure import is_better, measure
 from placer_models.cluster import Instance

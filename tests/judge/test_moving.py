@@ -18,13 +18,7 @@ from placer_models.moves import with_movable_pods
 from placer_models.network import GatherOrSpread, LevelRule
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
-from placer_models.policy import (
-    AlignmentPolicy,
-    AlignmentScope,
-    GatherLevel,
-    QosClass,
-    Strength,
-)
+from placer_models.policy import AlignmentPolicy, AlignmentScope, GatherLevel, QosClass, Strength
 
 MAKERS = (tied_instance, mixed_moving_instance)
 

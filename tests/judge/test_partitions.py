@@ -6,14 +6,7 @@ from judge.cases_partitions import PREFER, fabric, scoped
 from judge.hand import ALL_CPUS, FAST, SLOW, placed, pod, put, world
 from placer.judge.measure import measure
 from placer_models.cluster import Instance
-from placer_models.goals import (
-    GPU_POINTS,
-    PARTITIONS,
-    POD_PAIR_MINIMUM,
-    POD_PAIR_SUM,
-    USABLE,
-    Tier,
-)
+from placer_models.goals import GPU_POINTS, PARTITIONS, POD_PAIR_MINIMUM, POD_PAIR_SUM, USABLE, Tier
 from placer_models.placement import Placement
 from placer_models.policy import DeviceScope, QosClass
 

@@ -6,14 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from claim_worlds import (
-    allocated,
-    claim,
-    claiming,
-    device_class,
-    gpu_listed,
-    resource_slice,
-)
+from claim_worlds import allocated, claim, claiming, device_class, gpu_listed, resource_slice
 from dump_worlds import after_binding, objects_of
 from kubernetes_worlds import Json, node, pod
 from placer.judge.misfits import misfits_of

@@ -6,15 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from node_cpus.peer_rows import (
-    Quality,
-    Row,
-    cpus_of,
-    instance_of,
-    machine_of,
-    quality,
-    table,
-)
+from node_cpus.peer_rows import Quality, Row, cpus_of, instance_of, machine_of, quality, table
 from placer_models.cluster import Machine
 from placer_models.cpuset import parse_cpu_list
 

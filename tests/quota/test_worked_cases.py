@@ -7,13 +7,7 @@ from typing import Any
 
 import pytest
 
-from placer.quota.choose import (
-    SCORED,
-    ClassUse,
-    choose_device,
-    choose_node,
-    score_of,
-)
+from placer.quota.choose import SCORED, ClassUse, choose_device, choose_node, score_of
 from placer.quota.filter import (
     ClassRequest,
     DecodedQuotas,

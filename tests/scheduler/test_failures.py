@@ -19,16 +19,7 @@ from placer.search.cp import SolverError
 from placer_models.cluster import Node
 from placer_models.pod import Pod, PodSpec
 from placer_models.policy import QosClass
-from scheduler.cluster import (
-    BOX,
-    DEADLINE_S,
-    EXACT,
-    QUICK,
-    batch,
-    check_fresh_count,
-    key,
-    pod,
-)
+from scheduler.cluster import BOX, DEADLINE_S, EXACT, QUICK, batch, check_fresh_count, key, pod
 
 WANTED = batch(pod("a", 4, gpus=1, gib=1), pod("b", 2, QosClass.LSE), pod("c", 1, QosClass.LS))
 

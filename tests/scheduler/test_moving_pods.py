@@ -11,16 +11,7 @@ from placer_models.cluster import Node
 from placer_models.device import GPU
 from placer_models.placement import DeviceGrant, Infeasible, Placed
 from placer_models.policy import QosClass
-from scheduler.cluster import (
-    BOX,
-    DEADLINE_S,
-    EXACT,
-    batch,
-    check_fresh_count,
-    key,
-    pod,
-    running,
-)
+from scheduler.cluster import BOX, DEADLINE_S, EXACT, batch, check_fresh_count, key, pod, running
 
 LARGE = pod("large", 1, gpus=4)
 

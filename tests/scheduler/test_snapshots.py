@@ -8,16 +8,7 @@ from placer.scheduling.errors import NodeExistsError, UnknownPodError
 from placer_models.cluster import Instance, Node
 from placer_models.placement import Placed
 from placer_models.policy import QosClass
-from scheduler.cluster import (
-    BOX,
-    DEADLINE_S,
-    QUICK,
-    batch,
-    check_fresh_count,
-    gang,
-    key,
-    pod,
-)
+from scheduler.cluster import BOX, DEADLINE_S, QUICK, batch, check_fresh_count, gang, key, pod
 
 
 def busy() -> Scheduler:

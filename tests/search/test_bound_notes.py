@@ -16,14 +16,7 @@ from placer.search.solver import solve
 from placer.search.sums_bound import bound_by_sums
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
-from placer_models.placement import (
-    Answer,
-    Bottleneck,
-    BoundSource,
-    PartlyPlaced,
-    Placed,
-    TierValue,
-)
+from placer_models.placement import Answer, Bottleneck, BoundSource, PartlyPlaced, Placed, TierValue
 from placer_models.pod import DeviceRequest, Gang, PodSpec, Resources
 from placer_models.topology import Cpu, NumaNode, Topology
 from search.exchange_worlds import asking, gpu_machine, share_of_gpu

@@ -26,14 +26,7 @@ from placer_models.cluster import Instance, Node
 from placer_models.placement import PartlyPlaced
 from placer_models.pod import Resources
 from placer_models.problem.problem import Choices, Problem
-from search.exchange_worlds import (
-    GIB,
-    asking,
-    gpu_machine,
-    placed_points,
-    share_of_gpu,
-    some_world,
-)
+from search.exchange_worlds import GIB, asking, gpu_machine, placed_points, share_of_gpu, some_world
 
 WORK = SolveOptions(workers=1, seed=1, work_limit=20)
 

@@ -12,13 +12,7 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance, Node
 from placer_models.device import is_mig_instance
 from placer_models.goals import USABLE
-from placer_models.placement import (
-    NamespacedName,
-    PartlyPlaced,
-    Placed,
-    Placement,
-    PodPlacement,
-)
+from placer_models.placement import NamespacedName, PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Pod, pods_of
 
 WORLDS = 150

@@ -11,15 +11,7 @@ from rich.text import Text
 from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import Canvas, Marks
 from placer_cli.draw.mig import IN_MIG_MODE, broken_device_words, has_broken_device
-from placer_cli.draw.palette import (
-    ACCENT,
-    BAD,
-    FRAME,
-    QUIET,
-    STRONG,
-    owner_marks,
-    owner_style,
-)
+from placer_cli.draw.palette import ACCENT, BAD, FRAME, QUIET, STRONG, owner_marks, owner_style
 from placer_cli.draw.plain import (
     amounts_besides_gpus,
     asked_and_available_cpu_milli,

@@ -8,7 +8,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.envelope import ordered_pair_count_var
-from placer_models.cpsat.family import ModelRuleFamily, always, never
+from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.domains import NO_DOMAIN
 from placer_models.goals import AFFINITY
 from placer_models.problem.problem import Problem
@@ -265,7 +265,7 @@ class _Crowd:
         )
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.AFFINITY,
     rules=(pods_keep_apart, affine_pods_come_together),
     tiers={AFFINITY: affinity_weight_lost},

@@ -3,7 +3,7 @@
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Variables
-from placer_models.cpsat.family import ModelRuleFamily, always, never
+from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.problem.dimensions import times_amounts_fit
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
@@ -29,7 +29,7 @@ def amounts_fit_their_node(model: CpModel, problem: Problem, x: Variables) -> No
                 model.add(LinearExpr.sum(taken) <= left)
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.AMOUNTS,
     room=most_pods_by_amounts,
     rules=(amounts_fit_their_node,),

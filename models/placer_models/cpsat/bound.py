@@ -8,15 +8,7 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import core_take_vars_of
 from placer_models.cpsat.devices import devices_touched
-from placer_models.cpsat.family import (
-    Hint,
-    KnownPlaces,
-    ModelRuleFamily,
-    Value,
-    always,
-    hints,
-    never,
-)
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, Value, always, hints, never
 from placer_models.cpsat.numa import cell_vars_of
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES
 from placer_models.policy import AlignmentPolicy, QosClass
@@ -327,7 +319,7 @@ def has_no_burst(problem: Problem, shape: int) -> bool:
     return not problem.shapes[shape].burst_cpus
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.BOUND,
     decide=pool_vars,
     rules=(

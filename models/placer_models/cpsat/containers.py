@@ -13,15 +13,7 @@ from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.bound import BoundPoolVariables
 from placer_models.cpsat.cpus import core_take_vars_of
 from placer_models.cpsat.devices import device_vars_of
-from placer_models.cpsat.family import (
-    Hint,
-    KnownPlaces,
-    ModelRuleFamily,
-    Value,
-    fits_of,
-    hints,
-    never,
-)
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, Value, fits_of, hints, never
 from placer_models.cpsat.numa import cell_vars_of
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import BINDING, AlignmentPolicy
@@ -253,7 +245,7 @@ def aligns_no_containers(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
     return not fit.containers
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.CONTAINERS,
     decide=container_vars,
     rules=(

@@ -19,7 +19,7 @@ from placer_models.cpsat.exclusivity import (
     neighbours_of_exclusive_pods,
     pods_may_share_cores,
 )
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelRuleFamily, always, hints, never
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, always, hints, never
 from placer_models.goals import SHARED_CORES
 from placer_models.policy import BindPolicy
 from placer_models.problem.problem import CoreTake, Problem
@@ -190,7 +190,7 @@ def pair_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[H
             yield from hints([counted], [2 * take.touched - take.threads])
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.CORE_PAIRS,
     decide=half_core_vars,
     decide_all=shared_core_vars,

@@ -6,15 +6,7 @@ from dataclasses import dataclass, replace
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import (
-    Hint,
-    KnownPlaces,
-    ModelRuleFamily,
-    Value,
-    always,
-    hints,
-    never,
-)
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, Value, always, hints, never
 from placer_models.goals import BIND, USABLE, WHOLE_CORE_POINTS
 from placer_models.policy import BindPolicy
 from placer_models.problem.node_state import CoreClass, NodeState
@@ -351,7 +343,7 @@ def owns_no_cpu(problem: Problem, shape_index: int) -> bool:
     return not problem.shapes[shape_index].owned_cpus
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.CPUS,
     room=most_pods_by_cpus,
     decide=core_vars,

@@ -9,7 +9,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import device_vars_of
-from placer_models.cpsat.family import ModelRuleFamily, always, never
+from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.shares import (
     DeviceShareCount,
     Opened,
@@ -184,7 +184,7 @@ def has_no_device_choice(problem: Problem, shape: int) -> bool:
     return not any(need.choice for need in problem.shapes[shape].shares)
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.DEVICE_CHOICE,
     tiers={DEVICE_CHOICE: shares_off_their_choice},
     countable=has_no_device_choice,

@@ -4,7 +4,7 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import devices_touched
-from placer_models.cpsat.family import ModelRuleFamily, always, never
+from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.joint import JointDeviceGroups
 from placer_models.cpsat.shares import share_vars_of
 from placer_models.device_strategy import DeviceRequestFanOut
@@ -52,7 +52,7 @@ def has_no_strategy(problem: Problem, shape: int) -> bool:
     return not any(need.strategy for need in problem.shapes[shape].shares)
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.DEVICE_STRATEGY,
     rules=(a_pod_has_the_devices_of_its_strategies,),
     countable=has_no_strategy,

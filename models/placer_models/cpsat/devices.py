@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelRuleFamily, Value, hints
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, Value, hints
 from placer_models.cpsat.shares import (
     OpenedDevices,
     fitting_device_counts,
@@ -315,7 +315,7 @@ def asks_nothing_of_scopes(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
     return not shape.scopes
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.DEVICES,
     room=most_pods_by_devices,
     decide=device_vars,

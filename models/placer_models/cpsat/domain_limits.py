@@ -7,7 +7,7 @@ from functools import partial
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import ModelRuleFamily, always, never
+from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.domains import NO_DOMAIN
 from placer_models.problem.problem import Problem
 from placer_models.problem.tasks import DomainTask
@@ -74,7 +74,7 @@ def _beyond(
         yield counts[domain] - fewest - task.most, most[domain], asked
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.DOMAIN_LIMITS,
     rules=(domains_have_as_many_pods_as_allowed,),
     tiers={

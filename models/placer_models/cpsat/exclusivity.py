@@ -14,15 +14,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import CoresTakenByThread, core_take_vars_of
-from placer_models.cpsat.family import (
-    Hint,
-    KnownPlaces,
-    ModelRuleFamily,
-    always,
-    fits_of,
-    hints,
-    never,
-)
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, always, fits_of, hints, never
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.policy import BindPolicy, ExclusivePolicy, Strength
 from placer_models.problem.node_state import CoreClass, CoreDistinction, NodeState
@@ -346,7 +338,7 @@ def has_no_exclusive_policy(problem: Problem, shape: int) -> bool:
     return all(fit.apart is ExclusivePolicy.NONE for fit in fits_of(problem, shape))
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.EXCLUSIVITY,
     decide=exclusivity_vars,
     rules=(

@@ -29,11 +29,11 @@ from placer_models.cpsat import (
     shares,
     switches,
 )
-from placer_models.cpsat.family import ModelRuleFamily
+from placer_models.cpsat.family import ModelFamily
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.problem import Fit, Problem, Shape
 
-FAMILIES: tuple[ModelRuleFamily, ...] = (
+FAMILIES: tuple[ModelFamily, ...] = (
     gangs.FAMILY,
     network.FAMILY,
     node_preference.FAMILY,

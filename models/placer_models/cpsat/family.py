@@ -50,7 +50,7 @@ def never(*_: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRuleFamily:
+class ModelFamily:
     """What a family of rules adds to a model of a batch, and which short cuts it leaves open.
 
     A short cut is taken where every family leaves it open. A family that says nothing about

@@ -5,7 +5,7 @@ from collections import defaultdict
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Expression, Variables
-from placer_models.cpsat.family import ModelRuleFamily, always, never
+from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.shares import DeviceShareCount, share_vars_of
 from placer_models.device import FunctionSelector, admits_function
 from placer_models.problem.banks import ShareableDevice
@@ -61,7 +61,7 @@ def _flow(
             model.add(LinearExpr.sum(given[labels]) <= count)
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.FUNCTIONS,
     rules=(virtual_functions_fit_their_device,),
     countable=always,

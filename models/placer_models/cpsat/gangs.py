@@ -8,7 +8,7 @@ from itertools import pairwise
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelRuleFamily, always, never
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, always, never
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
@@ -121,7 +121,7 @@ def count_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[
         yield assignment.count.index, len(choices)
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.GANGS,
     decide_all=reached_gang_vars,
     rules=(

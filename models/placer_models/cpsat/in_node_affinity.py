@@ -15,7 +15,7 @@ from placer_models.affinity import AffinityLevel
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import core_take_vars_of
 from placer_models.cpsat.envelope import ordered_pair_count_var
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelRuleFamily, always, hints, never
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, always, hints, never
 from placer_models.goals import AFFINITY
 from placer_models.problem.node_state import affinity_sides_of_guests
 from placer_models.problem.problem import Problem
@@ -333,7 +333,7 @@ def is_nothing_to_others(problem: Problem, shape: int) -> bool:
     return problem.shapes[shape].in_node_affinity is None
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.IN_NODE_AFFINITY,
     decide=in_node_affinity_vars,
     rules=(

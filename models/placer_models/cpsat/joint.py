@@ -8,15 +8,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import devices_touched
-from placer_models.cpsat.family import (
-    Hint,
-    KnownPlaces,
-    ModelRuleFamily,
-    always,
-    fits_of,
-    hints,
-    never,
-)
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, always, fits_of, hints, never
 from placer_models.cpsat.shares import fitting_device_counts
 from placer_models.goals import JOINT
 from placer_models.problem.banks import DeviceBank
@@ -169,7 +161,7 @@ def wants_nothing_joint(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
     return fit.joint is None
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.JOINT,
     decide=joint_group_literals,
     rules=(a_pod_uses_the_groups_it_takes_from, devices_stand_side_by_side),

@@ -8,7 +8,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import boards_for, device_vars_of
 from placer_models.cpsat.envelope import add_envelope_limit
-from placer_models.cpsat.family import ModelRuleFamily, always
+from placer_models.cpsat.family import ModelFamily, always
 from placer_models.cpsat.shares import (
     OpenedDevices,
     opened_in,
@@ -217,7 +217,7 @@ def has_no_partitions(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
     return bank.board.partitions is None
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.LINKS,
     tiers={
         PARTITIONS: pods_without_partition,

@@ -8,7 +8,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import core_take_vars_of
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelRuleFamily, always, fits_of, never
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, always, fits_of, never
 from placer_models.cpsat.numa import cell_vars_of, cells_of_choice
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
 from placer_models.problem.problem import Problem
@@ -229,7 +229,7 @@ def has_no_locality_wish(problem: Problem, shape: int) -> bool:
     )
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.LOCALITIES,
     decide=locality_vars,
     rules=(a_pod_touches_the_groups_it_takes_from, a_pod_touches_the_packages_of_its_cells),

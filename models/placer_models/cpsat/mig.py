@@ -8,7 +8,7 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import device_vars_of
 from placer_models.cpsat.envelope import add_envelope_limit
-from placer_models.cpsat.family import ModelRuleFamily, always, never
+from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.goals import USABLE
 from placer_models.mig import MEDIA, SLICES, MigPlacement
 from placer_models.problem.banks import DeviceBank
@@ -108,7 +108,7 @@ def are_not_mig_instances(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
     return not bank.cuts
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.MIG,
     rules=(instances_of_a_gpu_do_not_overlap,),
     tiers={USABLE: mig_instance_points_left},

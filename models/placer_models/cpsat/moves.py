@@ -14,7 +14,7 @@ from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.bound import BoundPoolVariables
 from placer_models.cpsat.cpus import core_take_vars_of
 from placer_models.cpsat.devices import device_vars_of
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelRuleFamily, Value, always, never
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, Value, always, never
 from placer_models.cpsat.numa import cell_vars_of
 from placer_models.cpsat.shares import share_vars_of
 from placer_models.goals import MOVES
@@ -138,7 +138,7 @@ def homes_kept(problem: Problem, x: Variables, value: Value) -> Choices:
     }
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.MOVES,
     decide_all=stay_vars,
     rules=(

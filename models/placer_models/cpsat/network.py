@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import ModelRuleFamily, always, never
+from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.gangs import GangVariables
 from placer_models.goals import GATHERING
 from placer_models.network import GatherOrSpread
@@ -105,7 +105,7 @@ def _most(problem: Problem, gang: int, assignments: list[Assignment]) -> int:
     return min(len(problem.gangs[gang].pods), sum(assignment.most for assignment in assignments))
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.NETWORK,
     rules=(
         a_gang_gathers_where_it_must,

@@ -3,7 +3,7 @@
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Expression, Variables
-from placer_models.cpsat.family import ModelRuleFamily, always, never
+from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.goals import NODE_PREFERENCE
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamily
@@ -21,7 +21,7 @@ def weights_missed(model: CpModel, problem: Problem, x: Variables) -> Expression
     )
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.NODE_PREFERENCE,
     tiers={NODE_PREFERENCE: weights_missed},
     countable=always,

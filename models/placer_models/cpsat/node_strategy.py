@@ -7,7 +7,7 @@ from math import prod
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import ModelRuleFamily, always, never
+from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.opened import plain_sums_of_node
 from placer_models.goals import (
     LEAST_REQUESTED,
@@ -236,7 +236,7 @@ def _pairs_of(model: CpModel, count: Expression, most: int, name: str) -> Expres
     return pairs
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.NODE_STRATEGY,
     tiers={
         USABLE: usable_rooms,

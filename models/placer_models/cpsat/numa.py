@@ -11,7 +11,7 @@ from placer_models.cpsat.devices import devices_touched
 from placer_models.cpsat.family import (
     Hint,
     KnownPlaces,
-    ModelRuleFamily,
+    ModelFamily,
     Value,
     always,
     fits_of,
@@ -251,7 +251,7 @@ def has_no_policy(problem: Problem, shape: int) -> bool:
     return {fit.alignment for fit in fits_of(problem, shape)} <= {AlignmentPolicy.NONE}
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.NUMA,
     decide=cell_vars,
     rules=(

@@ -7,7 +7,7 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import core_take_vars_of
-from placer_models.cpsat.family import ModelRuleFamily, always, never
+from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.localities import TouchedCoreGroupVariables, locality_vars_of
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import NumaStrategy
@@ -118,7 +118,7 @@ def _cpus(node: NodeState, assignment: Assignment, classes: Sequence[int]) -> Ex
     return LinearExpr.sum([cores[i].cpus(node.cores[i]) for i in classes])
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.NUMA_STRATEGY,
     tiers={NUMA_STRATEGY: against_strategy},
     countable=always,

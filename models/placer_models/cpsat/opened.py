@@ -8,7 +8,7 @@ from itertools import pairwise
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelRuleFamily, always, never
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, always, never
 from placer_models.goals import OPENED
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choices, Problem
@@ -122,7 +122,7 @@ def opened_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator
         yield literal.index, int(node in used)
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.OPENED,
     decide_all=opened_node_vars,
     rules=(a_node_is_opened_before_it_is_used,),

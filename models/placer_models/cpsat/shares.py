@@ -9,7 +9,7 @@ from math import gcd
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelRuleFamily, Value, always
+from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, Value, always
 from placer_models.device_share import ShareAmounts
 from placer_models.problem.banks import DeviceBank, ShareTake
 from placer_models.problem.node_state import NodeState
@@ -261,7 +261,7 @@ def has_shareable_devices(problem: Problem, bank: DeviceBank) -> bool:
     return bool(bank.shareable)
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.SHARES,
     room=most_pods_by_shares,
     decide=share_vars,

@@ -6,7 +6,7 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import device_vars_of, devices_touched
-from placer_models.cpsat.family import ModelRuleFamily, always, never
+from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.shares import Opened, OpenedDevices, opened_in
 from placer_models.goals import SWITCH_POINTS, USABLE
 from placer_models.problem.banks import ClassesBelow
@@ -75,7 +75,7 @@ def _excused(
     return excused
 
 
-FAMILY = ModelRuleFamily(
+FAMILY = ModelFamily(
     name=RuleFamily.SWITCHES,
     tiers={USABLE: usable_switches},
     countable=always,

@@ -13,12 +13,7 @@ from placer_models.capacity import (
 )
 from placer_models.cluster import Instance
 from placer_models.device import GPU
-from placer_models.device_request import (
-    GPU_CORE,
-    GPU_MEMORY,
-    GPU_MEMORY_RATIO,
-    PERCENT_TYPES,
-)
+from placer_models.device_request import GPU_CORE, GPU_MEMORY, GPU_MEMORY_RATIO, PERCENT_TYPES
 from placer_models.device_share import DeviceShare, with_memory_in_both_units
 from placer_models.files.errors import shown
 from placer_models.files.faults import DocumentLocation

@@ -17,11 +17,7 @@ from placer_models.instance.hugepages import pages_by_numa_node, pages_to_dict
 from placer_models.instance.machine_partitions import read_partitions, write_partitions
 from placer_models.instance.network import LevelReader
 from placer_models.instance.pods import UniqueKeys
-from placer_models.instance.requests import (
-    check_extended_name,
-    device_type_of,
-    parse_extended,
-)
+from placer_models.instance.requests import check_extended_name, device_type_of, parse_extended
 from placer_models.instance.schema import NodePart
 from placer_models.instance.wish_schema import TaintPart
 from placer_models.mig import TABLES, Modes

@@ -35,13 +35,7 @@ from placer_models.pod import (
     Variant,
     without_devices,
 )
-from placer_models.policy import (
-    AlignmentScope,
-    BindPolicy,
-    DeviceChoice,
-    DeviceScope,
-    QosClass,
-)
+from placer_models.policy import AlignmentScope, BindPolicy, DeviceChoice, DeviceScope, QosClass
 from placer_models.reasons import Illegal
 
 MAX_PODS = 200_000

@@ -8,13 +8,7 @@ from dataclasses import dataclass, field, replace
 from placer_models.kubernetes.chosen_devices import share_within_device_set
 from placer_models.kubernetes.pod_spec import ReadPodSpec
 from placer_models.pod import Container, ContainerRole, DeviceRequest, JointAllocation, Resources
-from placer_models.policy import (
-    AlignmentPolicy,
-    AlignmentScope,
-    DeviceScope,
-    JointScope,
-    Strength,
-)
+from placer_models.policy import AlignmentPolicy, AlignmentScope, DeviceScope, JointScope, Strength
 
 OF_THE_CLAIMS = "resource-claims"
 """The name of the container that stands for what a pod has by claims, from its start to its end.

@@ -4,12 +4,7 @@ from dataclasses import dataclass
 
 from placer_models.annotations.json_parts import JsonPart
 from placer_models.capacity import Quantity
-from placer_models.device import (
-    GPU,
-    Device,
-    PartitionTable,
-    VirtualFunction,
-)
+from placer_models.device import GPU, Device, PartitionTable, VirtualFunction
 from placer_models.device_request import GPU_CORE, GPU_MEMORY, GPU_MEMORY_RATIO, PERCENT_TYPES
 from placer_models.kubernetes.checkpoints.allocate_response import (
     NO_RESPONSE,

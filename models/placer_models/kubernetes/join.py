@@ -22,12 +22,7 @@ from placer_models.kubernetes.numa_memory import memory_of_numa_nodes
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.resources import PODS
 from placer_models.kubernetes.topology import NodeResourceTopologyPart, zone_devices
-from placer_models.policy import (
-    BINDING,
-    CpuLocalityWish,
-    NodeBindPolicy,
-    NumaStrategy,
-)
+from placer_models.policy import BINDING, CpuLocalityWish, NodeBindPolicy, NumaStrategy
 from placer_models.topology import Cpu, NumaNode, Topology
 from placer_models.visible_devices import UNNAMED_GPUS
 

@@ -26,13 +26,7 @@ from placer_models.kubernetes.pod_terms import interpret_spread_constraints, res
 from placer_models.legal import spec_faults
 from placer_models.limits import NO_LIMITS, ContainerLimits, PodLimits
 from placer_models.pod import Container, ContainerRole, PodSpec
-from placer_models.policy import (
-    AlignmentPolicy,
-    BindPolicy,
-    ExclusivePolicy,
-    QosClass,
-    Strength,
-)
+from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy, QosClass, Strength
 from placer_models.selectors import Labels
 
 

@@ -5,11 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from placer.kubernetes.emit.placed_pods import DumpWithPlaces, EmittedFile, EmittedPod
 from placer_models.annotations.device_allocated import allocations_of, write_device_allocated
-from placer_models.annotations.names import (
-    DEVICE_ALLOCATED,
-    MEMORY_STATUS,
-    RESOURCE_STATUS,
-)
+from placer_models.annotations.names import DEVICE_ALLOCATED, MEMORY_STATUS, RESOURCE_STATUS
 from placer_models.annotations.resource_status import (
     ResourceStatus,
     memory_not_in_status,

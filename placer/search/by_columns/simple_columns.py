@@ -11,12 +11,7 @@ from placer.greedy.expected.arrays import shape_prices_by_arrays
 from placer.greedy.free_nodes import MILLI_PER_PERCENT
 from placer.greedy.scorer import ScorerColumns
 from placer.search.by_columns.simple_asks import SimpleAsk
-from placer.search.by_columns.simple_nodes import (
-    SimpleRow,
-    has_simple_pods,
-    row_of,
-    simple_nodes,
-)
+from placer.search.by_columns.simple_nodes import SimpleRow, has_simple_pods, row_of, simple_nodes
 from placer_models.cluster import Nodes
 from placer_models.demand import ExpectedDemand
 from placer_models.expected import alike_counted_together, shapes_admitted_by_each_node

@@ -26,13 +26,7 @@ from placer_models.effective import effective_exclusive
 from placer_models.files.errors import counted
 from placer_models.kubernetes.insides import has_known_inside
 from placer_models.pod import PodSpec
-from placer_models.policy import (
-    BindPolicy,
-    ExclusivePolicy,
-    NodeBindPolicy,
-    QosClass,
-    Strength,
-)
+from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, QosClass, Strength
 from placer_models.reasons import RuleDemand
 from placer_models.topology import ARM
 

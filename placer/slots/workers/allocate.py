@@ -26,14 +26,7 @@ from placer.slots.workers.reserve import (
     workers_short,
 )
 from placer_models.goals import OPENED
-from placer_models.placement import (
-    Answer,
-    GaveUp,
-    Infeasible,
-    PartlyPlaced,
-    Placed,
-    Placement,
-)
+from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, Placement
 
 WORK_LIMIT = 20
 """Deterministic seconds that the solver may spend; most answers take a small part of one."""
