@@ -137,7 +137,7 @@ class AffinityCounts:
         if task.shape not in task.matches or self._runs[number].any():
             return False
         meant = self._placed[sorted(task.matches)].sum(axis=0)[self._belongs(number)]
-        return int(meant.sum()) == 1 and int(self._placed[task.shape].sum()) == 1
+        return int(meant.sum()) == 1 and self._count[task.shape] == 1
 
     def _meant(self, number: int) -> Numbers:
         """Return how many placed pods are meant in the domain of each node; not to be changed."""

@@ -18,9 +18,7 @@ _Shares = dict[tuple[str, DeviceShare | None], int]
 
 
 class _Part(NamedTuple):
-    """A container with what the placement gives it, and its devices as "
-    "`devices_of_container` finds them.
-    """
+    """A container, what the placement gives it, and its devices by `devices_of_container`."""
 
     container: Container
     place: ContainerPlacement

@@ -251,7 +251,7 @@ def _read(objects: Objects) -> Counter[str]:
         "NodeResourceTopology": len(objects.topologies),
         "Device": len(objects.devices),
         "PodGroup": len(objects.groups),
-        "KoordinatorPriorityClass": len(objects.priorities),
+        "PriorityClass": len(objects.priorities),
         "ResourceSlice": len(objects.slices),
         "DeviceClass": len(objects.device_classes),
         "ResourceClaim": len(objects.claims),

@@ -224,7 +224,7 @@ class Objects:
                     pod_group_part,
                     lambda part: (part.is_kubernetes, *part.identity.key),
                 )
-            case "KoordinatorPriorityClass" if group == "scheduling.k8s.io":
+            case "PriorityClass" if group == "scheduling.k8s.io":
                 self._put(
                     self.priorities, found, priority_class_part, lambda part: part.identity.name
                 )

@@ -11,7 +11,6 @@ from placer.scheduling.decision import Batch, Decision
 from placer.scheduling.in_turn import goes_in_turn, placed_in_turn
 from placer.search.baseline import CacheBetweenSolves
 from placer.search.cp import SolverError
-from placer.search.garbage import no_collection
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import RunningPod
@@ -59,8 +58,7 @@ def decide(
     instance = state.asking(legal, move_budget, options.strategy, demand)
     baseline, first = state.baseline(cache), None
     if goes_in_turn(instance, options):
-        with no_collection():
-            first = placed_in_turn(state, instance, options, cache, arriving)
+        first = placed_in_turn(state, instance, options, cache, arriving)
     if first is not None and arriving is not None and arriving.demand is not demand:
         demand = arriving.demand
         instance = state.asking(legal, move_budget, options.strategy, demand)

@@ -81,8 +81,6 @@ def expected_scorer(
 def greedy_choices(
     instance: Instance, baseline: StartingAccounts, problem: Problem, options: SolveOptions
 ) -> Choices:
-    """Return the greedy choices for a problem that was built ``scored`` if "
-    "`scorer_chooses_nodes`.
-    """
+    """Return greedy choices for a problem, ``scored`` if `scorer_chooses_nodes`."""
     scorer = scorer_of(instance, options, baseline)
     return place_greedily(problem, cache=baseline.cache.greedy, scorer=scorer)

@@ -303,7 +303,7 @@ _CLUSTER_WIDE = {
     "VolumeAttachment",
     "ResourceSlice",
     "DeviceClass",
-    "KoordinatorPriorityClass",
+    "PriorityClass",
 }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kubernetes_dumps import faults, notes, places, read
 from kubernetes_worlds import Json, device, gpu, held, lsr, node, owned, pod, topology
@@ -456,7 +457,7 @@ def test_priorities_are_those_of_classes() -> None:
     """
     The value of a pod, of its class, of the default class.
     """
-    kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "KoordinatorPriorityClass"}
+    kind = yaml.safe_load((Path(__file__).parent / "data" / "priority_class.yaml").read_text())
     high = {**kind, "metadata": {"name": "high"}, "value": 100}
     usual = {**kind, "metadata": {"name": "usual"}, "value": 5, "globalDefault": True}
     instance, _ = read(

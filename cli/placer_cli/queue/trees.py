@@ -50,7 +50,7 @@ def advice_to_json(history: ThreadLengthHistory) -> dict[str, object]:
     """Return the document of an advice."""
     return {
         "apiVersion": API_VERSION,
-        "kind": "ThreadCountAdvice",
+        "kind": "QueueAdvice",
         "title": history.title,
         "target_us": history.target_us,
         "majority_permille": history.majority_permille,

@@ -1,4 +1,4 @@
-"""KoordinatorPriorityClass: the value that the name of a priority stands for."""
+"""PriorityClass: the value that the name of a priority stands for."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ SYSTEM_PRIORITIES = {
 
 @dataclass(frozen=True, slots=True)
 class PriorityClassPart:
-    """The contents of a KoordinatorPriorityClass.
+    """The contents of a PriorityClass.
 
     Attributes:
         is_default: Whether pods that name no class are of this one.
@@ -26,13 +26,13 @@ class PriorityClassPart:
 
 
 def priority_class_part(found: Object) -> PriorityClassPart:
-    """Return the contents of a KoordinatorPriorityClass.
+    """Return the contents of a PriorityClass.
 
     Raises:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, "KoordinatorPriorityClass", namespaced=False)
+    identity, root = identity_of(found, "PriorityClass", namespaced=False)
     return PriorityClassPart(
         identity,
         root.get("value").integer(least=-(2**31)),

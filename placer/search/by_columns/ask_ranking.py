@@ -1,4 +1,4 @@
-"""Rankings of simple nodes for one ask: what a place costs on each, looked at where it changed."""
+"""Rankings of nodes for one ask: what a place costs on each, looked at where it changed."""
 
 from collections.abc import Hashable
 

@@ -2,8 +2,9 @@
 
 The greedy path writes a Problem for each pod, looks into nodes, and turns counts into ids. Where
 pods, nodes and what runs there are simple, all of that follows from a few numbers: the places are
-the same to the last id, at a fraction of the cost. Where anything is not simple there is no answer
-from here, and the greedy path gives it. The judge looks at these places as at all others.
+the same to the last id, at a fraction of the cost. Where the pod or the best node is not simple
+there is no answer from here, and the greedy path gives it. The judge looks at these places as at
+all others.
 """
 
 from functools import partial
@@ -78,7 +79,7 @@ class SimplePlacer:
 
         Args:
             gang: The gang that the pod is alone in.
-            scorer: Chooses among the nodes of `capacity_left_columns`.
+            scorer: Chooses among the nodes of `columns_of`.
             cache: What was worked out for earlier Problems.
 
         """
