@@ -1,35 +1,35 @@
 """The edges of all rules."""
 
 from dressing import all_shown
-from judge.cases_affinity import AFFINITY_CASES
-from judge.cases_amplification import AMPLIFICATION_CASES
-from judge.cases_apart import APART_CASES
-from judge.cases_bound import BOUND_CASES
-from judge.cases_burst import BURST_CASES
-from judge.cases_containers import CONTAINER_PART_CASES
-from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
-from judge.cases_environment import ENVIRONMENT_CASES
-from judge.cases_extended import EXTENDED_CASES
-from judge.cases_functions import FUNCTION_CASES
-from judge.cases_host_ports import HOST_PORTS_CASES
-from judge.cases_hugepages import HUGEPAGES_CASES
-from judge.cases_in_node_affinity import IN_NODE_AFFINITY_CASES
-from judge.cases_joint import JOINT_CASES
-from judge.cases_max_pods import MAX_PODS_CASES
-from judge.cases_mig import MIG_CASES
-from judge.cases_moves import MOVE_CASES
-from judge.cases_network import NETWORK_CASES
-from judge.cases_node_affinity import NODE_AFFINITY_CASES
-from judge.cases_node_cpus import NODE_CPU_CASES
-from judge.cases_partitions import PARTITION_CASES
-from judge.cases_pods import GANG_CASES, POD_CASES
-from judge.cases_shares import SHARE_CASES
-from judge.cases_strategies import STRATEGY_CASES
-from judge.cases_taints import TAINT_CASES
-from judge.cases_things import ALIGNMENT_CASES, DEVICE_CASES, MEMORY_CASES
-from judge.cases_topology_spread import TOPOLOGY_SPREAD_CASES
-from judge.cases_unpooled import UNPOOLED_CASES
-from judge.hand import Case
+from judge.cases_affinity import AFFINITY_EDGES
+from judge.cases_amplification import AMPLIFICATION_EDGES
+from judge.cases_apart import APART_EDGES
+from judge.cases_bound import BOUND_EDGES
+from judge.cases_burst import BURST_EDGES
+from judge.cases_containers import CONTAINER_PART_EDGES
+from judge.cases_cpus import CONTAINER_EDGES, OWNED_EDGES, POOL_EDGES
+from judge.cases_environment import ENVIRONMENT_EDGES
+from judge.cases_extended import EXTENDED_EDGES
+from judge.cases_functions import FUNCTION_EDGES
+from judge.cases_host_ports import HOST_PORTS_EDGES
+from judge.cases_hugepages import HUGEPAGES_EDGES
+from judge.cases_in_node_affinity import IN_NODE_AFFINITY_EDGES
+from judge.cases_joint import JOINT_EDGES
+from judge.cases_max_pods import MAX_PODS_EDGES
+from judge.cases_mig import MIG_EDGES
+from judge.cases_moves import MOVE_EDGES
+from judge.cases_network import NETWORK_EDGES
+from judge.cases_node_affinity import NODE_AFFINITY_EDGES
+from judge.cases_node_cpus import NODE_CPU_EDGES
+from judge.cases_partitions import PARTITION_EDGES
+from judge.cases_pods import GANG_EDGES, POD_EDGES
+from judge.cases_shares import SHARE_EDGES
+from judge.cases_strategies import STRATEGY_EDGES
+from judge.cases_taints import TAINT_EDGES
+from judge.cases_things import ALIGNMENT_EDGES, DEVICE_EDGES, MEMORY_EDGES
+from judge.cases_topology_spread import TOPOLOGY_SPREAD_EDGES
+from judge.cases_unpooled import UNPOOLED_EDGES
+from judge.hand import Case, case
 
 
 def _shown(case: Case) -> Case:
@@ -42,40 +42,40 @@ def _shown(case: Case) -> Case:
     )
 
 
-_CASES = (
-    *AFFINITY_CASES,
-    *IN_NODE_AFFINITY_CASES,
-    *TOPOLOGY_SPREAD_CASES,
-    *POD_CASES,
-    *OWNED_CASES,
-    *NODE_CPU_CASES,
-    *APART_CASES,
-    *POOL_CASES,
-    *AMPLIFICATION_CASES,
-    *UNPOOLED_CASES,
-    *CONTAINER_CASES,
-    *MEMORY_CASES,
-    *BOUND_CASES,
-    *BURST_CASES,
-    *HUGEPAGES_CASES,
-    *DEVICE_CASES,
-    *FUNCTION_CASES,
-    *JOINT_CASES,
-    *PARTITION_CASES,
-    *MIG_CASES,
-    *SHARE_CASES,
-    *STRATEGY_CASES,
-    *EXTENDED_CASES,
-    *MAX_PODS_CASES,
-    *HOST_PORTS_CASES,
-    *NODE_AFFINITY_CASES,
-    *TAINT_CASES,
-    *ALIGNMENT_CASES,
-    *CONTAINER_PART_CASES,
-    *ENVIRONMENT_CASES,
-    *GANG_CASES,
-    *NETWORK_CASES,
-    *MOVE_CASES,
+_FAMILIES = (
+    AFFINITY_EDGES,
+    IN_NODE_AFFINITY_EDGES,
+    TOPOLOGY_SPREAD_EDGES,
+    POD_EDGES,
+    OWNED_EDGES,
+    NODE_CPU_EDGES,
+    APART_EDGES,
+    POOL_EDGES,
+    AMPLIFICATION_EDGES,
+    UNPOOLED_EDGES,
+    CONTAINER_EDGES,
+    MEMORY_EDGES,
+    BOUND_EDGES,
+    BURST_EDGES,
+    HUGEPAGES_EDGES,
+    DEVICE_EDGES,
+    FUNCTION_EDGES,
+    JOINT_EDGES,
+    PARTITION_EDGES,
+    MIG_EDGES,
+    SHARE_EDGES,
+    STRATEGY_EDGES,
+    EXTENDED_EDGES,
+    MAX_PODS_EDGES,
+    HOST_PORTS_EDGES,
+    NODE_AFFINITY_EDGES,
+    TAINT_EDGES,
+    ALIGNMENT_EDGES,
+    CONTAINER_PART_EDGES,
+    ENVIRONMENT_EDGES,
+    GANG_EDGES,
+    NETWORK_EDGES,
+    MOVE_EDGES,
 )
 
-CASES = tuple(map(_shown, _CASES))
+CASES = tuple(_shown(case(name, edge)) for family in _FAMILIES for name, edge in family.items())

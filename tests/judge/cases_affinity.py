@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
+from judge.hand import ALL_CPUS, Edge, at, node, pod, put, world
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node
 from placer_models.placement import PodPlacement
@@ -45,155 +45,95 @@ NO_WEB = AffinityTerm(
     (), apart=True, expressions=(LabelExpression("app", SelectorOperator.NOT_IN, ("db", "cache")),)
 )
 
-AFFINITY_CASES = (
-    Case(
-        "affinity",
-        "one in the same zone is company, another zone is not",
-        world(NEAR, DB, nodes=ZONES),
-        good=placed(on("near", "n"), on("db", "m")),
-        bad=placed(on("near", "n"), on("db", "o")),
+AFFINITY_EDGES = {
+    "affinity: one in the same zone is company, another zone is not": Edge(
+        world(NEAR, DB, nodes=ZONES), good=at(near="n", db="m"), bad=at(near="n", db="o")
     ),
-    Case(
-        "affinity",
-        "a node of no zone has no company, not even on itself",
-        world(NEAR, DB, nodes=ZONES),
-        good=placed(on("near", "m"), on("db", "m")),
-        bad=placed(on("near", "p"), on("db", "p")),
+    "affinity: a node of no zone has no company, not even on itself": Edge(
+        world(NEAR, DB, nodes=ZONES), good=at(near="m", db="m"), bad=at(near="p", db="p")
     ),
-    Case(
-        "affinity",
-        "the first of its kind comes to some zone, wherever others are that are in none",
+    (
+        "affinity: the first of its kind comes to some zone, wherever others are that are in none"
+    ): Edge(
         world(BEGINNER, nodes=ZONES, running=[(OTHER_DB, on("other", "p"))]),
-        good=placed(on("beginner", "o")),
-        bad=placed(on("beginner", "p")),
+        good=at(beginner="o"),
+        bad=at(beginner="p"),
     ),
-    Case(
-        "affinity",
-        "a level of the network is a domain, too",
+    "affinity: a level of the network is a domain, too": Edge(
         world(app("near", "web", replace(WITH_DB, topology="rack")), DB, nodes=RACKS),
-        good=placed(on("near", "n"), on("db", "m")),
-        bad=placed(on("near", "n"), on("db", "o")),
+        good=at(near="n", db="m"),
+        bad=at(near="n", db="o"),
     ),
-    Case(
-        "affinity",
-        "pods of a namespace that is named are meant, and of every one",
+    "affinity: pods of a namespace that is named are meant, and of every one": Edge(
         world(
             app("near", "web", replace(WITH_DB, namespaces=("team",))),
             nodes=NODES,
             running=[(STRANGER, replace(on("db", "n"), namespace="team"))],
         ),
-        good=placed(on("near", "n")),
-        bad=placed(on("near", "m")),
+        good=at(near="n"),
+        bad=at(near="m"),
     ),
-    Case(
-        "anti-affinity",
-        "nobody in the zone is meant; who is in none is in nobody's way",
-        world(FAR, DB, nodes=ZONES),
-        good=placed(on("far", "p"), on("db", "p")),
-        bad=placed(on("far", "n"), on("db", "m")),
+    "anti-affinity: nobody in the zone is meant; who is in none is in nobody's way": Edge(
+        world(FAR, DB, nodes=ZONES), good=at(far="p", db="p"), bad=at(far="n", db="m")
     ),
-    Case(
-        "anti-affinity",
-        "a running pod keeps others off its zone",
-        world(DB, nodes=ZONES, running=[(FAR, on("far", "n"))]),
-        good=placed(on("db", "o")),
-        bad=placed(on("db", "m")),
+    "anti-affinity: a running pod keeps others off its zone": Edge(
+        world(DB, nodes=ZONES, running=[(FAR, on("far", "n"))]), good=at(db="o"), bad=at(db="m")
     ),
-    Case(
-        "anti-affinity",
-        "expressions say whom it means",
+    "anti-affinity: expressions say whom it means": Edge(
         world(app("shy", "db", NO_WEB), app("web", "web"), app("db", "db"), nodes=NODES),
-        good=placed(on("shy", "n"), on("db", "n"), on("web", "m")),
-        bad=placed(on("shy", "n"), on("db", "m"), on("web", "n")),
+        good=at(shy="n", db="n", web="m"),
+        bad=at(shy="n", db="m", web="n"),
     ),
-    Case(
-        "affinity",
-        "a pod that is meant is on the node",
+    "affinity: a pod that is meant is on the node": Edge(
+        world(WEB, DB, nodes=NODES), good=at(web="n", db="n"), bad=at(web="n", db="m")
+    ),
+    "affinity: it may be one that runs": Edge(
+        world(WEB, nodes=NODES, running=[(DB, on("db", "m"))]), good=at(web="m"), bad=at(web="n")
+    ),
+    "affinity: pods of other namespaces are not meant": Edge(
         world(WEB, DB, nodes=NODES),
-        good=placed(on("web", "n"), on("db", "n")),
-        bad=placed(on("web", "n"), on("db", "m")),
-    ),
-    Case(
-        "affinity",
-        "it may be one that runs",
-        world(WEB, nodes=NODES, running=[(DB, on("db", "m"))]),
-        good=placed(on("web", "m")),
-        bad=placed(on("web", "n")),
-    ),
-    Case(
-        "affinity",
-        "pods of other namespaces are not meant",
-        world(WEB, DB, nodes=NODES),
-        good=placed(on("web", "n"), on("db", "n")),
-        bad=placed(on("web", "n")),
+        good=at(web="n", db="n"),
+        bad=at(web="n"),
         bad_world=world(
             WEB, nodes=NODES, running=[(STRANGER, replace(on("db", "n"), namespace="team"))]
         ),
     ),
-    Case(
-        "affinity",
-        "the first of its kind needs nobody, while there is nobody else",
-        world(FIRST, OTHER_DB, nodes=NODES),
-        good=placed(on("first", "n")),
-        bad=placed(on("first", "n"), on("other", "m")),
+    "affinity: the first of its kind needs nobody, while there is nobody else": Edge(
+        world(FIRST, OTHER_DB, nodes=NODES), good=at(first="n"), bad=at(first="n", other="m")
     ),
-    Case(
-        "affinity",
-        "two of a kind are together, wherever that is",
+    "affinity: two of a kind are together, wherever that is": Edge(
         world(FIRST, SECOND, nodes=NODES),
-        good=placed(on("first", "m"), on("second", "m")),
-        bad=placed(on("first", "n"), on("second", "m")),
+        good=at(first="m", second="m"),
+        bad=at(first="n", second="m"),
     ),
-    Case(
-        "anti-affinity",
-        "no pod that is meant is on the node",
-        world(SHY, DB, nodes=NODES),
-        good=placed(on("shy", "n"), on("db", "m")),
-        bad=placed(on("shy", "n"), on("db", "n")),
+    "anti-affinity: no pod that is meant is on the node": Edge(
+        world(SHY, DB, nodes=NODES), good=at(shy="n", db="m"), bad=at(shy="n", db="n")
     ),
-    Case(
-        "anti-affinity",
-        "nor one that runs",
-        world(SHY, nodes=NODES, running=[(DB, on("db", "m"))]),
-        good=placed(on("shy", "n")),
-        bad=placed(on("shy", "m")),
+    "anti-affinity: nor one that runs": Edge(
+        world(SHY, nodes=NODES, running=[(DB, on("db", "m"))]), good=at(shy="n"), bad=at(shy="m")
     ),
-    Case(
-        "anti-affinity",
-        "a running pod's binds who comes to it",
-        world(DB, nodes=NODES, running=[(SHY, on("shy", "m"))]),
-        good=placed(on("db", "n")),
-        bad=placed(on("db", "m")),
+    "anti-affinity: a running pod's binds who comes to it": Edge(
+        world(DB, nodes=NODES, running=[(SHY, on("shy", "m"))]), good=at(db="n"), bad=at(db="m")
     ),
-    Case(
-        "anti-affinity",
-        "but neither whom it does not mean, nor whom it wants with it",
+    "anti-affinity: but neither whom it does not mean, nor whom it wants with it": Edge(
         world(app("a", "web"), nodes=NODES, running=[(SHY, on("shy", "n"))]),
-        good=placed(on("a", "n")),
-        bad=placed(on("db", "n")),
+        good=at(a="n"),
+        bad=at(db="n"),
         bad_world=world(DB, nodes=NODES, running=[(SHY, on("shy", "n"))]),
     ),
-    Case(
-        "anti-affinity",
-        "a running pod that requires one near binds nobody",
+    "anti-affinity: a running pod that requires one near binds nobody": Edge(
         world(DB, nodes=NODES, running=[(WEB, on("web", "n"))]),
-        good=placed(on("db", "n")),
-        bad=placed(on("db", "n")),
+        good=at(db="n"),
         bad_world=world(DB, nodes=NODES, running=[(SHY, on("shy", "n"))]),
     ),
-    Case(
-        "anti-affinity",
-        "a pod that means its like is apart from it, not from itself",
+    "anti-affinity: a pod that means its like is apart from it, not from itself": Edge(
         world(ALOOF, OTHER_DB, nodes=NODES),
-        good=placed(on("aloof", "n"), on("other", "m")),
-        bad=placed(on("aloof", "n"), on("other", "n")),
+        good=at(aloof="n", other="m"),
+        bad=at(aloof="n", other="n"),
     ),
-    Case(
-        "anti-affinity",
-        "what a running pod only prefers keeps nobody off",
+    "anti-affinity: what a running pod only prefers keeps nobody off": Edge(
         world(DB, nodes=NODES, running=[(app("r", "web", WISH_NO_DB), on("r", "m"))]),
-        good=placed(on("db", "m")),
-        bad=placed(on("db", "m")),
+        good=at(db="m"),
         bad_world=world(DB, nodes=NODES, running=[(app("r", "web", NOT_WITH_DB), on("r", "m"))]),
     ),
-)
+}

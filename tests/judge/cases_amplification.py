@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
+from judge.hand import ALL_CPUS, Edge, node, pod, put, world
 from placer_models.policy import AlignmentPolicy, QosClass
 
 LSE, LS, BE = QosClass.LSE, QosClass.LS, QosClass.BE
@@ -15,53 +15,35 @@ ALIGNED = replace(node(alignment=AlignmentPolicy.SINGLE_NUMA_NODE), milli_per_cp
 
 RESTRICTED = replace(node(alignment=AlignmentPolicy.RESTRICTED), milli_per_cpu=1500)
 
-AMPLIFICATION_CASES = (
-    Case(
-        "shared-pool",
-        "LS pods ask for what amplified CPUs count as",
+AMPLIFICATION_EDGES = {
+    "shared-pool: LS pods ask for what amplified CPUs count as": Edge(
         world(pod("a", 13.5, qos=LS), nodes=[HALF_MORE]),
-        good=placed(put("a", ALL_CPUS)),
-        bad=placed(put("a", ALL_CPUS)),
+        good=put("a", ALL_CPUS),
         bad_world=world(pod("a", 13.501, qos=LS), nodes=[HALF_MORE]),
     ),
-    Case(
-        "shared-pool",
-        "each CPU that somebody owns is lost with all that it counts as",
+    "shared-pool: each CPU that somebody owns is lost with all that it counts as": Edge(
         world(pod("a", 4), pod("b", 7.5, qos=LS), nodes=[HALF_MORE]),
-        good=placed(put("a", "0-3"), put("b", "4-8")),
-        bad=placed(put("a", "0-3"), put("b", "4-8")),
+        good=[put("a", "0-3"), put("b", "4-8")],
         bad_world=world(pod("a", 4), pod("b", 7.501, qos=LS), nodes=[HALF_MORE]),
     ),
-    Case(
-        "be-pool",
-        "BE pods ask for what the CPUs that LSE pods leave count as",
+    "be-pool: BE pods ask for what the CPUs that LSE pods leave count as": Edge(
         world(pod("a", 4, qos=LSE), pod("b", 7.5, qos=BE), nodes=[HALF_MORE]),
-        good=placed(put("a", "0-3"), put("b", "4-8")),
-        bad=placed(put("a", "0-3"), put("b", "4-8")),
+        good=[put("a", "0-3"), put("b", "4-8")],
         bad_world=world(pod("a", 4, qos=LSE), pod("b", 7.501, qos=BE), nodes=[HALF_MORE]),
     ),
-    Case(
-        "bound-pool",
-        "a NUMA node holds what its CPUs count as",
+    "bound-pool: a NUMA node holds what its CPUs count as": Edge(
         world(pod("a", 6, qos=LS), nodes=[ALIGNED]),
-        good=placed(put("a", "0-3")),
-        bad=placed(put("a", "0-3")),
+        good=put("a", "0-3"),
         bad_world=world(pod("a", 6.001, qos=LS), nodes=[ALIGNED]),
     ),
-    Case(
-        "bound-pool",
-        "and loses as much with each CPU that somebody owns there",
+    "bound-pool: and loses as much with each CPU that somebody owns there": Edge(
         world(pod("own", 1), pod("a", 4.5, qos=LS), nodes=[ALIGNED]),
-        good=placed(put("own", "0"), put("a", "1-3")),
-        bad=placed(put("own", "0"), put("a", "1-3")),
+        good=[put("own", "0"), put("a", "1-3")],
         bad_world=world(pod("own", 1), pod("a", 4.501, qos=LS), nodes=[ALIGNED]),
     ),
-    Case(
-        "alignment",
-        "Restricted: a request of CPUs is as wide as amplified ones make it",
+    "alignment: Restricted: a request of CPUs is as wide as amplified ones make it": Edge(
         world(pod("a", 6.001, qos=LS), nodes=[RESTRICTED]),
-        good=placed(put("a", "0-7")),
-        bad=placed(put("a", "0-7")),
+        good=put("a", "0-7"),
         bad_world=world(pod("a", 6, qos=LS), nodes=[RESTRICTED]),
     ),
-)
+}

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from judge.cases_node_cpus import ARM_NODE
-from judge.hand import MACHINE, Case, node, placed, pod, put, world
+from judge.hand import MACHINE, Edge, node, pod, put, world
 from placer_models.pod import Pod
 from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, Strength
 
@@ -33,118 +33,88 @@ def unbound(one: Pod) -> Pod:
     return replace(one, spec=replace(one.spec, bind=BindPolicy.DEFAULT))
 
 
-APART_CASES = (
-    Case(
-        "exclusive-numa-nodes",
-        "two CPUs of no NUMA node are not on one",
+APART_EDGES = {
+    "exclusive-numa-nodes: two CPUs of no NUMA node are not on one": Edge(
         world(apart("a", NUMA, required=True), apart("b", NUMA), nodes=[node(machine=HOMELESS)]),
-        good=placed(put("a", "7"), put("b", "8")),
-        bad=placed(put("a", "0"), put("b", "2")),
+        good=[put("a", "7"), put("b", "8")],
+        bad=[put("a", "0"), put("b", "2")],
     ),
-    Case(
-        "exclusive-cores",
-        "it is enough that one of two requires it",
+    "exclusive-cores: it is enough that one of two requires it": Edge(
         world(apart("a", PCPU), apart("b", PCPU, required=True)),
-        good=placed(put("a", "0"), put("b", "2")),
-        bad=placed(put("a", "0"), put("b", "1")),
+        good=[put("a", "0"), put("b", "2")],
+        bad=[put("a", "0"), put("b", "1")],
     ),
-    Case(
-        "exclusive-cores",
-        "who only wishes it may share",
+    "exclusive-cores: who only wishes it may share": Edge(
         world(apart("a", PCPU), apart("b", PCPU)),
-        good=placed(put("a", "0"), put("b", "1")),
-        bad=placed(put("a", "0"), put("b", "1")),
+        good=[put("a", "0"), put("b", "1")],
         bad_world=world(apart("a", PCPU, required=True), apart("b", PCPU)),
     ),
-    Case(
-        "exclusive-cores",
-        "a pod of no policy is not seen",
+    "exclusive-cores: a pod of no policy is not seen": Edge(
         world(pod("a", 1), apart("b", PCPU, required=True)),
-        good=placed(put("a", "0"), put("b", "1")),
-        bad=placed(put("a", "0"), put("b", "1")),
+        good=[put("a", "0"), put("b", "1")],
         bad_world=world(apart("a", PCPU), apart("b", PCPU, required=True)),
     ),
-    Case(
-        "exclusive-cores",
-        "what a running pod requires binds newcomers",
+    "exclusive-cores: what a running pod requires binds newcomers": Edge(
         world(apart("a", PCPU), running=[(apart("r", PCPU, required=True), put("r", "0"))]),
-        good=placed(put("a", "2")),
-        bad=placed(put("a", "1")),
+        good=put("a", "2"),
+        bad=put("a", "1"),
     ),
-    Case(
-        "exclusive-cores",
-        "a newcomer's demand is held against running pods too",
+    "exclusive-cores: a newcomer's demand is held against running pods too": Edge(
         world(apart("a", PCPU, required=True), running=[(apart("r", PCPU), put("r", "0"))]),
-        good=placed(put("a", "2")),
-        bad=placed(put("a", "1")),
+        good=put("a", "2"),
+        bad=put("a", "1"),
     ),
-    Case(
-        "exclusive-cores",
-        "a pod that fell back counts as PCPULevel, one that did not is not seen",
+    "exclusive-cores: a pod that fell back counts as PCPULevel, one that did not is not seen": Edge(
         world(apart("a", NUMA), apart("b", NUMA), apart("c", PCPU, required=True)),
-        good=placed(put("a", "0"), put("b", "4"), put("c", "1")),
-        bad=placed(put("a", "0"), put("b", "2"), put("c", "1")),
+        good=[put("a", "0"), put("b", "4"), put("c", "1")],
+        bad=[put("a", "0"), put("b", "2"), put("c", "1")],
     ),
-    Case(
-        "exclusive-cores",
-        "running pods that share a NUMA node fell back before",
+    "exclusive-cores: running pods that share a NUMA node fell back before": Edge(
         world(
             apart("c", PCPU, required=True),
             running=[(apart("r", NUMA), put("r", "0")), (apart("s", NUMA), put("s", "4"))],
         ),
-        good=placed(put("c", "1")),
-        bad=placed(put("c", "1")),
+        good=put("c", "1"),
         bad_world=world(
             apart("c", PCPU, required=True),
             running=[(apart("r", NUMA), put("r", "0")), (apart("s", NUMA), put("s", "2"))],
         ),
     ),
-    Case(
-        "exclusive-cores",
-        "a running pod alone on its NUMA node stays at its level when another comes",
+    (
+        "exclusive-cores: a running pod alone on its NUMA node stays at its "
+        "level when another comes"
+    ): Edge(
         world(
             apart("a", NUMA),
             apart("c", PCPU, required=True),
             running=[(apart("r", NUMA), put("r", "0"))],
         ),
-        good=placed(put("a", "2"), put("c", "1")),
-        bad=placed(put("a", "2"), put("c", "3")),
+        good=[put("a", "2"), put("c", "1")],
+        bad=[put("a", "2"), put("c", "3")],
     ),
-    Case(
-        "arm-cpu-policy",
-        "on Arm pods keep apart by NUMA node only",
+    "arm-cpu-policy: on Arm pods keep apart by NUMA node only": Edge(
         world(unbound(apart("a", NUMA)), nodes=[ARM_NODE]),
-        good=placed(put("a", "0")),
-        bad=placed(put("a", "0")),
+        good=put("a", "0"),
         bad_world=world(unbound(apart("a", PCPU)), nodes=[ARM_NODE]),
     ),
-    Case(
-        "exclusive-numa-nodes",
-        "it is enough that one of two requires it",
+    "exclusive-numa-nodes: it is enough that one of two requires it": Edge(
         world(apart("a", NUMA), apart("b", NUMA, required=True)),
-        good=placed(put("a", "0"), put("b", "4")),
-        bad=placed(put("a", "0"), put("b", "2")),
+        good=[put("a", "0"), put("b", "4")],
+        bad=[put("a", "0"), put("b", "2")],
     ),
-    Case(
-        "exclusive-numa-nodes",
-        "the levels do not see each other",
+    "exclusive-numa-nodes: the levels do not see each other": Edge(
         world(apart("a", PCPU, required=True), apart("b", NUMA, required=True)),
-        good=placed(put("a", "0"), put("b", "1")),
-        bad=placed(put("a", "0"), put("b", "1")),
+        good=[put("a", "0"), put("b", "1")],
         bad_world=world(apart("a", NUMA, required=True), apart("b", NUMA, required=True)),
     ),
-    Case(
-        "exclusive-numa-nodes",
-        "a running pod's demand binds newcomers, wherever else they are",
+    "exclusive-numa-nodes: a running pod's demand binds newcomers, wherever else they are": Edge(
         world(apart("a", NUMA, 2), running=[(apart("r", NUMA, required=True), put("r", "0"))]),
-        good=placed(put("a", "4,6")),
-        bad=placed(put("a", "2,4")),
+        good=put("a", "4,6"),
+        bad=put("a", "2,4"),
     ),
-    Case(
-        "exclusive-numa-nodes",
-        "CPUs of no NUMA node share none",
+    "exclusive-numa-nodes: CPUs of no NUMA node share none": Edge(
         world(apart("a", NUMA, required=True), running=[(apart("r", NUMA), put("r", "0"))]),
-        good=placed(put("a", "8")),
-        bad=placed(put("a", "3")),
+        good=put("a", "8"),
+        bad=put("a", "3"),
     ),
-)
+}

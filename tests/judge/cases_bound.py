@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, Case, node, placed, put, world
+from judge.hand import ALL_CPUS, Edge, node, put, world
 from judge.hand import pod as plain
 from placer_models.cluster import Node
 from placer_models.placement import PodPlacement
@@ -38,164 +38,120 @@ def lost(cpu: float) -> tuple[Pod, PodPlacement]:
     return ls("r", cpu, 1), put("r", memory={0: 1})
 
 
-BOUND_CASES = (
-    Case(
-        RULE,
-        "under SingleNUMANode an LS pod runs in the pool of a NUMA node",
-        world(ls("a", 3), nodes=SINGLE),
-        good=placed(put("a", "4-7")),
-        bad=placed(put("a", ALL_CPUS)),
+BOUND_EDGES = {
+    "bound-pool: under SingleNUMANode an LS pod runs in the pool of a NUMA node": Edge(
+        world(ls("a", 3), nodes=SINGLE), good=put("a", "4-7"), bad=put("a", ALL_CPUS)
     ),
-    Case(
-        RULE,
-        "in all of it",
+    "bound-pool: in all of it": Edge(
         world(ls("a", 3), nodes=SINGLE),
-        good=placed(put("a", "0-3")),
-        bad=placed(put("a", "0-2", parts={"app": "0-3"})),
+        good=put("a", "0-3"),
+        bad=put("a", "0-2", parts={"app": "0-3"}),
     ),
-    Case(
-        RULE,
-        "which has the CPUs that it asks for",
+    "bound-pool: which has the CPUs that it asks for": Edge(
         world(ls("a", 4), nodes=SINGLE),
-        good=placed(put("a", "0-3")),
-        bad=placed(put("a", "0-3")),
+        good=put("a", "0-3"),
         bad_world=world(ls("a", 4.001), nodes=SINGLE),
     ),
-    Case(
-        RULE,
-        "what pods of one NUMA node ask for is added up",
+    "bound-pool: what pods of one NUMA node ask for is added up": Edge(
         world(ls("a", 2.5), ls("b", 1.5), nodes=SINGLE),
-        good=placed(put("a", "0-3"), put("b", "0-3")),
-        bad=placed(put("a", "0-3"), put("b", "0-3")),
+        good=[put("a", "0-3"), put("b", "0-3")],
         bad_world=world(ls("a", 2.5), ls("b", 1.501), nodes=SINGLE),
     ),
-    Case(
-        RULE,
-        "pods of several NUMA nodes leave room to those of one",
+    "bound-pool: pods of several NUMA nodes leave room to those of one": Edge(
         world(ls("a", 5), ls("b", 3), nodes=RESTRICTED),
-        good=placed(counting(put("a", "0-7"), {0: 1000, 1: 4000}), put("b", "0-3")),
-        bad=placed(counting(put("a", "0-7"), {0: 2000, 1: 3000}), put("b", "0-3")),
+        good=[counting(put("a", "0-7"), {0: 1000, 1: 4000}), put("b", "0-3")],
+        bad=[counting(put("a", "0-7"), {0: 2000, 1: 3000}), put("b", "0-3")],
     ),
-    Case(
-        RULE,
-        "running ones move over",
+    "bound-pool: running ones move over": Edge(
         world(
             ls("b", 3),
             nodes=RESTRICTED,
             running=[(ls("r", 5), counting(put("r", "0-7"), {0: 4000, 1: 1000}))],
         ),
-        good=placed(put("b", "0-3")),
-        bad=placed(put("b", "0-3")),
+        good=put("b", "0-3"),
         bad_world=world(
             ls("b", 3),
             nodes=RESTRICTED,
             running=[(ls("r", 5.5), counting(put("r", "0-7"), {0: 4000, 1: 1500}))],
         ),
     ),
-    Case(
-        RULE,
-        "it counts all of its request",
+    "bound-pool: it counts all of its request": Edge(
         world(ls("a", 5), nodes=RESTRICTED),
-        good=placed(counting(put("a", "0-7"), {0: 4000, 1: 1000})),
-        bad=placed(counting(put("a", "0-7"), {0: 4000, 1: 0})),
+        good=counting(put("a", "0-7"), {0: 4000, 1: 1000}),
+        bad=counting(put("a", "0-7"), {0: 4000, 1: 0}),
     ),
-    Case(
-        RULE,
-        "its memory is on NUMA nodes to whose pool it is bound",
+    "bound-pool: its memory is on NUMA nodes to whose pool it is bound": Edge(
         world(ls("a", 0, memory=5), nodes=RESTRICTED),
-        good=placed(put("a", "0-7", memory={0: 4, 1: 1})),
-        bad=placed(put("a", "0-3", memory={0: 4, 1: 1})),
+        good=put("a", "0-7", memory={0: 4, 1: 1}),
+        bad=put("a", "0-3", memory={0: 4, 1: 1}),
     ),
-    Case(
-        RULE,
-        "where nothing binds it, it floats",
+    "bound-pool: where nothing binds it, it floats": Edge(
         world(ls("a", 2), nodes=BEST_EFFORT),
-        good=placed(put("a", ALL_CPUS)),
-        bad=placed(counting(put("a", "0-3"), {0: 2000})),
+        good=put("a", ALL_CPUS),
+        bad=counting(put("a", "0-3"), {0: 2000}),
     ),
-    Case(
-        RULE,
-        "an owner leaves a pod that a policy binds its request",
+    "bound-pool: an owner leaves a pod that a policy binds its request": Edge(
         world(plain("a", 2), nodes=SINGLE, running=[(ls("r", 3), put("r", "0-3"))]),
-        good=placed(put("a", "4-5")),
-        bad=placed(put("a", "0-1")),
+        good=put("a", "4-5"),
+        bad=put("a", "0-1"),
     ),
-    Case(
-        RULE,
-        "and a CPU on each of its NUMA nodes",
+    "bound-pool: and a CPU on each of its NUMA nodes": Edge(
         world(plain("a", 4), nodes=SINGLE, running=[(ls("r", 0), put("r", "0-3"))]),
-        good=placed(put("a", "4-7")),
-        bad=placed(put("a", "0-3")),
+        good=put("a", "4-7"),
+        bad=put("a", "0-3"),
     ),
-    Case(
-        RULE,
-        "not so if it floats, whatever the node aligns by",
+    "bound-pool: not so if it floats, whatever the node aligns by": Edge(
         world(
             plain("a", 4),
             nodes=SINGLE,
             running=[(ls("r", 1), replace(put("r", ALL_CPUS), cpu_milli=()))],
         ),
-        good=placed(put("a", "0-3")),
-        bad=placed(put("a", "0-3")),
+        good=put("a", "0-3"),
         bad_world=world(plain("a", 4), nodes=SINGLE, running=[(ls("r", 1), put("r", "0-7"))]),
     ),
-    Case(
-        RULE,
-        "a running pod that names no CPU is where its memory is",
+    "bound-pool: a running pod that names no CPU is where its memory is": Edge(
         world(plain("a", 3), nodes=SINGLE, running=[(ls("r", 1, 1), put("r", memory={0: 1}))]),
-        good=placed(put("a", "0-2")),
-        bad=placed(put("a", "0-2")),
+        good=put("a", "0-2"),
         bad_world=world(
             plain("a", 3), nodes=SINGLE, running=[(ls("r", 2, 1), put("r", memory={0: 1}))]
         ),
     ),
-    Case(
-        RULE,
-        "BE pods are bound to the BE pool, which LSR pods do not make smaller",
+    "bound-pool: BE pods are bound to the BE pool, which LSR pods do not make smaller": Edge(
         world(
             be("b", 3),
             nodes=SINGLE,
             running=[(plain("r", 2), put("r", "0-1")), (plain("s", 2, qos=LSE), put("s", "4-5"))],
         ),
-        good=placed(put("b", "0-3")),
-        bad=placed(put("b", "6-7")),
+        good=put("b", "0-3"),
+        bad=put("b", "6-7"),
     ),
-    Case(
-        RULE,
-        "an LSE pod leaves a running BE pod its request",
+    "bound-pool: an LSE pod leaves a running BE pod its request": Edge(
         world(plain("a", 2, qos=LSE), nodes=SINGLE, running=[(be("r", 3), put("r", "0-3"))]),
-        good=placed(put("a", "4-5")),
-        bad=placed(put("a", "0-1")),
+        good=put("a", "4-5"),
+        bad=put("a", "0-1"),
     ),
-    Case(
-        RULE,
-        "where running pods do not fit, nobody new takes CPUs of the pool",
+    "bound-pool: where running pods do not fit, nobody new takes CPUs of the pool": Edge(
         world(ls("a", 0), nodes=SINGLE, running=[(ls("r", 4.5), put("r", "0-3"))]),
-        good=placed(put("a", ALL_CPUS)),
-        bad=placed(put("a", "4-7")),
+        good=put("a", ALL_CPUS),
+        bad=put("a", "4-7"),
         bad_world=world(ls("a", 1), nodes=SINGLE, running=[(ls("r", 4.5), put("r", "0-3"))]),
     ),
-    Case(
-        RULE,
-        "so it is where owners have every CPU of a running pod's NUMA node, if it asks for some",
+    (
+        "bound-pool: so it is where owners have every CPU of a running pod's "
+        "NUMA node, if it asks for some"
+    ): Edge(
         world(plain("a", 1), nodes=SINGLE, running=[LOST_OWNER, lost(0)]),
-        good=placed(put("a", "4")),
-        bad=placed(put("a", "4")),
+        good=put("a", "4"),
         bad_world=world(plain("a", 1), nodes=SINGLE, running=[LOST_OWNER, lost(0.001)]),
     ),
-    Case(
-        RULE,
-        "then an LS pod comes only if it asks for no CPU",
+    "bound-pool: then an LS pod comes only if it asks for no CPU": Edge(
         world(ls("a", 0, memory=1), nodes=SINGLE, running=[LOST_OWNER, lost(1)]),
-        good=placed(put("a", "4-7", memory={1: 1})),
-        bad=placed(put("a", "4-7", memory={1: 1})),
+        good=put("a", "4-7", memory={1: 1}),
         bad_world=world(ls("a", 0.001, memory=1), nodes=SINGLE, running=[LOST_OWNER, lost(1)]),
     ),
-    Case(
-        RULE,
-        "the BE pool, of which nobody lacks a CPU, is open",
+    "bound-pool: the BE pool, of which nobody lacks a CPU, is open": Edge(
         world(be("a", 1), nodes=SINGLE, running=[LOST_OWNER, lost(1)]),
-        good=placed(put("a", "0-3")),
-        bad=placed(put("a", "0-2", parts={"app": "0-3"})),
+        good=put("a", "0-3"),
+        bad=put("a", "0-2", parts={"app": "0-3"}),
     ),
-)
+}

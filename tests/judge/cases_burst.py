@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from judge.hand import Case, asks, node, placed, put, world
+from judge.hand import Edge, asks, node, put, world
 from judge.hand import pod as plain
 from placer_models.cluster import Node
 from placer_models.pod import Container, Pod
@@ -38,148 +38,96 @@ def burst(
     return replace(found, spec=spec)
 
 
-BURST_CASES = (
-    Case(
-        RULE,
-        "the pool on its NUMA nodes holds the limit",
+BURST_EDGES = {
+    "constrained-burst: the pool on its NUMA nodes holds the limit": Edge(
         world(plain("a", 1), burst("b", 1, 3)),
-        good=placed(put("a", "0"), put("b", "1-3")),
-        bad=placed(put("a", "0"), put("b", "1-3")),
+        good=[put("a", "0"), put("b", "1-3")],
         bad_world=world(plain("a", 1), burst("b", 1, 3.001)),
     ),
-    Case(
-        RULE,
-        "the limit may need several NUMA nodes",
-        world(burst("b", 1, 5)),
-        good=placed(put("b", "0-7")),
-        bad=placed(put("b", "4-7")),
+    "constrained-burst: the limit may need several NUMA nodes": Edge(
+        world(burst("b", 1, 5)), good=put("b", "0-7"), bad=put("b", "4-7")
     ),
-    Case(
-        "bound-pool",
-        "it runs in all of the pool there",
-        world(burst("b", 1, 2)),
-        good=placed(put("b", "4-7")),
-        bad=placed(put("b", "4-6", parts={"app": "4-7"})),
+    "bound-pool: it runs in all of the pool there": Edge(
+        world(burst("b", 1, 2)), good=put("b", "4-7"), bad=put("b", "4-6", parts={"app": "4-7"})
     ),
-    Case(
-        "bound-pool",
-        "CPUs of no NUMA node are outside",
-        world(burst("b", 1, 8)),
-        good=placed(put("b", "0-7")),
-        bad=placed(put("b", "0-8", parts={"app": "0-7"})),
+    "bound-pool: CPUs of no NUMA node are outside": Edge(
+        world(burst("b", 1, 8)), good=put("b", "0-7"), bad=put("b", "0-8", parts={"app": "0-7"})
     ),
-    Case(
-        "bound-pool",
-        "reserved CPUs hold a limit, but no request",
+    "bound-pool: reserved CPUs hold a limit, but no request": Edge(
         world(burst("b", 2, 4), nodes=[node(reserved="0-1")]),
-        good=placed(put("b", "0-3")),
-        bad=placed(put("b", "0-3")),
+        good=put("b", "0-3"),
         bad_world=world(burst("b", 2.001, 4), nodes=[node(reserved="0-1")]),
     ),
-    Case(
-        "bound-pool",
-        "requests are shared out over NUMA nodes, so that all fit",
+    "bound-pool: requests are shared out over NUMA nodes, so that all fit": Edge(
         world(burst("b", 3, 4), burst("c", 3, 4), burst("d", 2, 8)),
-        good=placed(put("b", "0-3"), put("c", "4-7"), put("d", "0-7")),
-        bad=placed(put("b", "0-3"), put("c", "0-3"), put("d", "0-7")),
+        good=[put("b", "0-3"), put("c", "4-7"), put("d", "0-7")],
+        bad=[put("b", "0-3"), put("c", "0-3"), put("d", "0-7")],
     ),
-    Case(
-        RULE,
-        "an owner leaves a running pod its limit",
+    "constrained-burst: an owner leaves a running pod its limit": Edge(
         world(plain("a", 2), running=[(burst("r", 1, 3), put("r", "0-3"))]),
-        good=placed(put("a", "4-5")),
-        bad=placed(put("a", "0-1")),
+        good=put("a", "4-5"),
+        bad=put("a", "0-1"),
     ),
-    Case(
-        "bound-pool",
-        "an owner leaves a running pod a CPU on each of its NUMA nodes",
+    "bound-pool: an owner leaves a running pod a CPU on each of its NUMA nodes": Edge(
         world(plain("a", 4), running=[(burst("r", 1, 1), put("r", "0-7"))]),
-        good=placed(put("a", "0-2,4")),
-        bad=placed(put("a", "0-3")),
+        good=put("a", "0-2,4"),
+        bad=put("a", "0-3"),
     ),
-    Case(
-        "bound-pool",
-        "an owner leaves a running pod its request",
+    "bound-pool: an owner leaves a running pod its request": Edge(
         world(
             plain("a", 1),
             nodes=[node(reserved="3")],
             running=[(burst("r", 2.5, 3), put("r", "0-3"))],
         ),
-        good=placed(put("a", "4")),
-        bad=placed(put("a", "0")),
+        good=put("a", "4"),
+        bad=put("a", "0"),
     ),
-    Case(
-        RULE,
-        "a running pod that lacks CPUs already is nobody's fault",
+    "constrained-burst: a running pod that lacks CPUs already is nobody's fault": Edge(
         world(plain("a", 1), running=[(burst("r", 1, 5), put("r", "0-3"))]),
-        good=placed(put("a", "4")),
-        bad=placed(put("a", "0")),
+        good=put("a", "4"),
+        bad=put("a", "0"),
     ),
-    Case(
-        "alignment",
-        "under SingleNUMANode one NUMA node holds its limit",
-        world(burst("b", 1, 4), nodes=SINGLE),
-        good=placed(put("b", "0-3")),
-        bad=placed(put("b", "0-7")),
+    "alignment: under SingleNUMANode one NUMA node holds its limit": Edge(
+        world(burst("b", 1, 4), nodes=SINGLE), good=put("b", "0-3"), bad=put("b", "0-7")
     ),
-    Case(
-        RULE,
-        "and no more than that",
+    "constrained-burst: and no more than that": Edge(
         world(burst("b", 1, 4), nodes=SINGLE),
-        good=placed(put("b", "0-3")),
-        bad=placed(put("b", "0-3")),
+        good=put("b", "0-3"),
         bad_world=world(burst("b", 1, 4.001), nodes=SINGLE),
     ),
-    Case(
-        "bound-pool",
-        "under a policy its memory is of the NUMA nodes of its CPUs",
+    "bound-pool: under a policy its memory is of the NUMA nodes of its CPUs": Edge(
         world(burst("b", 1, 4, memory=5), nodes=[RESTRICTED_AND_RESERVED]),
-        good=placed(put("b", "0-7", memory={0: 4, 1: 1})),
-        bad=placed(put("b", "0-3", memory={0: 4, 1: 1})),
+        good=put("b", "0-7", memory={0: 4, 1: 1}),
+        bad=put("b", "0-3", memory={0: 4, 1: 1}),
     ),
-    Case(
-        "alignment",
-        "Restricted counts its limit, not its request",
+    "alignment: Restricted counts its limit, not its request": Edge(
         world(burst("b", 1, 5, memory=5), nodes=RESTRICTED),
-        good=placed(put("b", "0-7", memory={0: 4, 1: 1})),
-        bad=placed(put("b", "0-7", memory={0: 4})),
+        good=put("b", "0-7", memory={0: 4, 1: 1}),
+        bad=put("b", "0-7", memory={0: 4}),
         bad_world=world(burst("b", 1, 5, memory=4), nodes=RESTRICTED),
     ),
-    Case(
-        "alignment",
-        "by the CPUs that can be allocated",
+    "alignment: by the CPUs that can be allocated": Edge(
         world(burst("b", 1, 3, memory=1), nodes=[RESTRICTED_AND_RESERVED]),
-        good=placed(put("b", "0-3", memory={0: 1})),
-        bad=placed(put("b", "0-3", memory={0: 1})),
+        good=put("b", "0-3", memory={0: 1}),
         bad_world=world(burst("b", 1, 4, memory=1), nodes=[RESTRICTED_AND_RESERVED]),
     ),
-    Case(
-        "alignment",
-        "or by the pools, where not even all of those hold it",
+    "alignment: or by the pools, where not even all of those hold it": Edge(
         world(burst("b", 1, 7), nodes=[RESTRICTED_AND_RESERVED]),
-        good=placed(put("b", "0-7")),
-        bad=placed(put("b", "0-7", memory={0: 1})),
+        good=put("b", "0-7"),
+        bad=put("b", "0-7", memory={0: 1}),
         bad_world=world(burst("b", 1, 7, memory=1), nodes=[RESTRICTED_AND_RESERVED]),
     ),
-    Case(
-        "alignment",
-        "its own policy holds as the node's does",
+    "alignment: its own policy holds as the node's does": Edge(
         world(burst("b", 1, 2, alignment=AlignmentPolicy.SINGLE_NUMA_NODE)),
-        good=placed(put("b", "4-7")),
-        bad=placed(put("b", "0-7")),
+        good=put("b", "4-7"),
+        bad=put("b", "0-7"),
     ),
-    Case(
-        "alignment",
-        "it is aligned as a whole, whatever the scope",
+    "alignment: it is aligned as a whole, whatever the scope": Edge(
         world(burst("b", 1, 2, beside=[LIMITED]), nodes=[BY_CONTAINER]),
-        good=placed(put("b", "0-3", parts={"log": "0-3", "app": "0-3"})),
-        bad=placed(put("b", "0-7", parts={"log": "0-7", "app": "0-7"})),
+        good=put("b", "0-3", parts={"log": "0-3", "app": "0-3"}),
+        bad=put("b", "0-7", parts={"log": "0-7", "app": "0-7"}),
     ),
-    Case(
-        RULE,
-        "under BestEffort it has a place as without a policy",
-        world(burst("b", 1, 5), nodes=BEST_EFFORT),
-        good=placed(put("b", "0-7")),
-        bad=placed(put("b", "4-7")),
+    "constrained-burst: under BestEffort it has a place as without a policy": Edge(
+        world(burst("b", 1, 5), nodes=BEST_EFFORT), good=put("b", "0-7"), bad=put("b", "4-7")
     ),
-)
+}

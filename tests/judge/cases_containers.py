@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, Case, asks, node, placed, put, world
+from judge.hand import ALL_CPUS, Edge, asks, node, put, world
 from placer_models.bound import numa_nodes_held
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device_share import DeviceShare
@@ -110,251 +110,183 @@ def paged(*held: tuple[int, int, int]) -> PodPlacement:
     return holding(place, *(replace(part(), hugepages=(pages,)) for pages in held))
 
 
-CONTAINER_PART_CASES = (
-    Case(
-        "alignment",
-        "containers of one pod are on NUMA nodes of their own",
+CONTAINER_PART_EDGES = {
+    "alignment: containers of one pod are on NUMA nodes of their own": Edge(
         world(TWO),
-        good=placed(holding(SPREAD, part(memory={0: 3}), part(memory={1: 3}))),
-        bad=placed(holding(SPREAD, part(memory={0: 2, 1: 1}), part(memory={0: 1, 1: 2}))),
+        good=holding(SPREAD, part(memory={0: 3}), part(memory={1: 3})),
+        bad=holding(SPREAD, part(memory={0: 2, 1: 1}), part(memory={0: 1, 1: 2})),
     ),
-    Case(
-        "alignment",
-        "the CPUs of each container are on one NUMA node",
+    "alignment: the CPUs of each container are on one NUMA node": Edge(
         world(OWNERS),
-        good=placed(holding(put("a", "2-5"), part("2-3"), part("4-5"))),
-        bad=placed(holding(put("a", "2-5"), part("2,4"), part("3,5"))),
+        good=holding(put("a", "2-5"), part("2-3"), part("4-5")),
+        bad=holding(put("a", "2-5"), part("2,4"), part("3,5")),
     ),
-    Case(
-        "alignment",
-        "Restricted: each container has a width of its own",
+    "alignment: Restricted: each container has a width of its own": Edge(
         world(apart((APP, asks(gpus=3)), (APP, asks(gpus=1)), policy=RESTRICTED)),
-        good=placed(
-            holding(put("a", ALL_CPUS, gpus=range(4)), part(gpus=range(3)), part(gpus=[3]))
-        ),
-        bad=placed(
-            holding(
-                put("a", ALL_CPUS, memory={0: 1}, gpus=range(4)),
-                part(gpus=range(3)),
-                part(memory={0: 1}, gpus=[3]),
-            )
+        good=holding(put("a", ALL_CPUS, gpus=range(4)), part(gpus=range(3)), part(gpus=[3])),
+        bad=holding(
+            put("a", ALL_CPUS, memory={0: 1}, gpus=range(4)),
+            part(gpus=range(3)),
+            part(memory={0: 1}, gpus=[3]),
         ),
         bad_world=world(
             apart((APP, asks(gpus=3)), (APP, asks(memory=1, gpus=1)), policy=RESTRICTED)
         ),
     ),
-    Case(
-        "alignment",
-        "pod and node agree on the scope",
+    "alignment: pod and node agree on the scope": Edge(
         world(TWO, nodes=[replace(node(), scope=AlignmentScope.CONTAINER)]),
-        good=placed(holding(SPREAD, part(memory={0: 3}), part(memory={1: 3}))),
-        bad=placed(holding(SPREAD, part(memory={0: 3}), part(memory={1: 3}))),
+        good=holding(SPREAD, part(memory={0: 3}), part(memory={1: 3})),
         bad_world=world(TWO, nodes=[replace(node(), scope=AlignmentScope.POD)]),
     ),
-    Case(
-        "alignment",
-        "they agree on it even where both scopes would do",
+    "alignment: they agree on it even where both scopes would do": Edge(
         world(SMALL, nodes=[replace(node(), scope=AlignmentScope.CONTAINER)]),
-        good=placed(holding(NEAR, part(memory={0: 2}), part(memory={0: 2}))),
-        bad=placed(holding(NEAR, part(memory={0: 2}), part(memory={0: 2}))),
+        good=holding(NEAR, part(memory={0: 2}), part(memory={0: 2})),
         bad_world=world(SMALL, nodes=[replace(node(), scope=AlignmentScope.POD)]),
     ),
-    Case(
-        "alignment",
-        "where no policy holds they need not",
+    "alignment: where no policy holds they need not": Edge(
         world(
             apart((APP, asks(memory=2)), (APP, asks(memory=2)), policy=AlignmentPolicy.NONE),
             nodes=[replace(node(), scope=AlignmentScope.POD)],
         ),
-        good=placed(put("a", ALL_CPUS, memory={0: 4}, parts={"c0": ALL_CPUS, "c1": ALL_CPUS})),
-        bad=placed(holding(NEAR, part(memory={0: 2}), part(memory={0: 2}))),
+        good=put("a", ALL_CPUS, memory={0: 4}, parts={"c0": ALL_CPUS, "c1": ALL_CPUS}),
+        bad=holding(NEAR, part(memory={0: 2}), part(memory={0: 2})),
         bad_world=world(SMALL, nodes=[replace(node(), scope=AlignmentScope.POD)]),
     ),
-    Case(
-        "alignment",
-        "containers of an LS pod run in the pools of NUMA nodes of their own",
+    "alignment: containers of an LS pod run in the pools of NUMA nodes of their own": Edge(
         world(apart((APP, asks(1, memory=1)), (APP, asks(3, memory=1)))),
-        good=placed(
-            holding(
-                put("a", ALL_CPUS, memory={0: 1, 1: 1}),
-                part(memory={0: 1}),
-                part(memory={1: 1}),
-                milli=({0: 1000}, {1: 3000}),
-                counted={0: 1000, 1: 3000},
-            )
+        good=holding(
+            put("a", ALL_CPUS, memory={0: 1, 1: 1}),
+            part(memory={0: 1}),
+            part(memory={1: 1}),
+            milli=({0: 1000}, {1: 3000}),
+            counted={0: 1000, 1: 3000},
         ),
-        bad=placed(
-            holding(
-                put("a", ALL_CPUS, memory={0: 1, 1: 1}),
-                part(memory={0: 1}),
-                part(memory={1: 1}),
-                milli=({0: 1000}, {0: 500, 1: 2500}),
-                counted={0: 1500, 1: 2500},
-            )
+        bad=holding(
+            put("a", ALL_CPUS, memory={0: 1, 1: 1}),
+            part(memory={0: 1}),
+            part(memory={1: 1}),
+            milli=({0: 1000}, {0: 500, 1: 2500}),
+            counted={0: 1500, 1: 2500},
         ),
     ),
-    Case(
-        "alignment",
-        "a container that asks for no CPU runs on all of its pod's",
+    "alignment: a container that asks for no CPU runs on all of its pod's": Edge(
         world(apart((APP, asks(2)), (APP, asks(2)), (APP, asks()), qos=LSR)),
-        good=placed(holding(put("a", "2-5"), part("2-3"), part("4-5"), part("2-5"))),
-        bad=placed(holding(put("a", "2-5"), part("2,4"), part("3,5"), part("2-5"))),
+        good=holding(put("a", "2-5"), part("2-3"), part("4-5"), part("2-5")),
+        bad=holding(put("a", "2-5"), part("2,4"), part("3,5"), part("2-5")),
     ),
-    Case(
-        "alignment",
-        "shares of devices are not parted among containers",
+    "alignment: shares of devices are not parted among containers": Edge(
         world(apart((APP, SHARING), scope=AlignmentScope.POD)),
-        good=placed(holding(SHARED, replace(part(), devices=SHARED.devices))),
-        bad=placed(holding(SHARED, replace(part(), devices=SHARED.devices))),
+        good=holding(SHARED, replace(part(), devices=SHARED.devices)),
         bad_world=world(apart((APP, SHARING))),
     ),
-    Case(
-        "container-parts",
-        "a container has the memory that it asks for",
+    "container-parts: a container has the memory that it asks for": Edge(
         world(TWO),
-        good=placed(holding(SPREAD, part(memory={0: 3}), part(memory={1: 3}))),
-        bad=placed(holding(SPREAD, part(memory={0: 3}), part(memory={1: 2}))),
+        good=holding(SPREAD, part(memory={0: 3}), part(memory={1: 3})),
+        bad=holding(SPREAD, part(memory={0: 3}), part(memory={1: 2})),
     ),
-    Case(
-        "container-parts",
-        "none of a NUMA node's memory is no amount below 0",
+    "container-parts: none of a NUMA node's memory is no amount below 0": Edge(
         world(TWO),
-        good=placed(holding(SPREAD, part(memory={0: 3, 1: 0}), part(memory={1: 3}))),
-        bad=placed(
-            holding(
-                put("a", ALL_CPUS, memory={0: 4, 1: 2}),
-                part(memory={0: 4, 1: -1}),
-                part(memory={1: 3}),
-            )
+        good=holding(SPREAD, part(memory={0: 3, 1: 0}), part(memory={1: 3})),
+        bad=holding(
+            put("a", ALL_CPUS, memory={0: 4, 1: 2}), part(memory={0: 4, 1: -1}), part(memory={1: 3})
         ),
     ),
-    Case(
-        "container-parts",
-        "a container has the hugepages that it asks for",
+    "container-parts: a container has the hugepages that it asks for": Edge(
         world(PAGES, nodes=[PAGED]),
-        good=placed(paged((0, 1, 2), (1, 1, 1))),
-        bad=placed(paged((0, 1, 1), (1, 1, 1))),
+        good=paged((0, 1, 2), (1, 1, 1)),
+        bad=paged((0, 1, 1), (1, 1, 1)),
     ),
-    Case(
-        "container-parts",
-        "containers have the hugepages of their pod",
+    "container-parts: containers have the hugepages of their pod": Edge(
         world(PAGES, nodes=[PAGED]),
-        good=placed(paged((0, 1, 2), (1, 1, 1))),
-        bad=placed(paged((0, 1, 2), (0, 1, 1))),
+        good=paged((0, 1, 2), (1, 1, 1)),
+        bad=paged((0, 1, 2), (0, 1, 1)),
     ),
-    Case(
-        "container-parts",
-        "a container has as many devices as it asks for",
+    "container-parts: a container has as many devices as it asks for": Edge(
         world(apart((APP, asks(gpus=2)), (APP, asks(gpus=2)))),
-        good=placed(holding(ALL_GPUS, part(gpus=[0, 1]), part(gpus=[2, 3]))),
-        bad=placed(holding(ALL_GPUS, part(gpus=[0]), part(gpus=[2, 3]))),
+        good=holding(ALL_GPUS, part(gpus=[0, 1]), part(gpus=[2, 3])),
+        bad=holding(ALL_GPUS, part(gpus=[0]), part(gpus=[2, 3])),
     ),
-    Case(
-        "container-parts",
-        "an init container has the CPUs that it asks for",
+    "container-parts: an init container has the CPUs that it asks for": Edge(
         world(apart((INIT, asks(2)), (INIT, asks()), (APP, asks(2)), qos=LSR)),
-        good=placed(holding(put("a", "2-3"), part("2-3"), part("3"), part("2-3"))),
-        bad=placed(holding(put("a", "2-3"), part("2"), part("3"), part("2-3"))),
+        good=holding(put("a", "2-3"), part("2-3"), part("3"), part("2-3")),
+        bad=holding(put("a", "2-3"), part("2"), part("3"), part("2-3")),
     ),
-    Case(
-        "containers",
-        "an app container's count of CPUs is looked at once",
+    "containers: an app container's count of CPUs is looked at once": Edge(
         world(OWNERS),
-        good=placed(holding(put("a", "2-5"), part("2-3"), part("4-5"))),
-        bad=placed(holding(put("a", "2-5"), part("2-3"), part("4"))),
+        good=holding(put("a", "2-5"), part("2-3"), part("4-5")),
+        bad=holding(put("a", "2-5"), part("2-3"), part("4")),
     ),
-    Case(
-        "container-parts",
-        "what an LS pod's init container counts its app containers count again",
+    "container-parts: what an LS pod's init container counts its app containers count again": Edge(
         world(apart((INIT, asks(4, memory=1)), (APP, asks(4, memory=1)))),
-        good=placed(
-            holding(
-                put("a", ALL_CPUS, memory={0: 1}),
-                part(memory={0: 1}),
-                part(memory={0: 1}),
-                milli=({0: 4000}, {0: 4000}),
-                counted={0: 4000},
-            ),
+        good=holding(
+            put("a", ALL_CPUS, memory={0: 1}),
+            part(memory={0: 1}),
+            part(memory={0: 1}),
+            milli=({0: 4000}, {0: 4000}),
+            counted={0: 4000},
         ),
-        bad=placed(
-            holding(
-                put("a", ALL_CPUS, memory={0: 1}),
-                part(memory={0: 1}),
-                part(memory={0: 1}),
-                milli=({0: 4000}, {0: 2000}),
-                counted={0: 4000},
-            ),
+        bad=holding(
+            put("a", ALL_CPUS, memory={0: 1}),
+            part(memory={0: 1}),
+            part(memory={0: 1}),
+            milli=({0: 4000}, {0: 2000}),
+            counted={0: 4000},
         ),
     ),
-    Case(
-        "container-parts",
-        "an LS pod's containers that run together count no more than it does",
+    "container-parts: an LS pod's containers that run together count no more than it does": Edge(
         world(apart((APP, asks(1)), (APP, asks(2)))),
-        good=placed(
-            holding(
-                put("a", ALL_CPUS),
-                part(),
-                part(),
-                milli=({0: 1000}, {1: 2000}),
-                counted={0: 1000, 1: 2000},
-            )
+        good=holding(
+            put("a", ALL_CPUS),
+            part(),
+            part(),
+            milli=({0: 1000}, {1: 2000}),
+            counted={0: 1000, 1: 2000},
         ),
-        bad=placed(
-            holding(
-                put("a", ALL_CPUS),
-                part(),
-                part(),
-                milli=({0: 1000}, {1: 2000}),
-                counted={0: 2000, 1: 1000},
-            )
+        bad=holding(
+            put("a", ALL_CPUS),
+            part(),
+            part(),
+            milli=({0: 1000}, {1: 2000}),
+            counted={0: 2000, 1: 1000},
         ),
     ),
-    Case(
-        "container-parts",
-        "a container that asks for nothing is bound as its pod is, and counts nothing",
+    (
+        "container-parts: a container that asks for nothing is bound as its "
+        "pod is, and counts nothing"
+    ): Edge(
         world(apart((APP, asks(1)), (APP, asks()))),
-        good=placed(IDLE),
-        bad=placed(replace(IDLE, containers=(IDLE.containers[0], ELSEWHERE))),
+        good=IDLE,
+        bad=replace(IDLE, containers=(IDLE.containers[0], ELSEWHERE)),
     ),
-    Case(
-        "container-parts",
-        "an init container that asks for CPUs has none of the sidecars before it",
+    (
+        "container-parts: an init container that asks for CPUs has none of the sidecars before it"
+    ): Edge(
         world(apart((SIDECAR, asks(1)), (INIT, asks(1)), (APP, asks(1)), qos=LSR)),
-        good=placed(holding(put("a", "2-3"), part("2"), part("3"), part("3"))),
-        bad=placed(holding(put("a", "2-3"), part("2"), part("2"), part("3"))),
+        good=holding(put("a", "2-3"), part("2"), part("3"), part("3")),
+        bad=holding(put("a", "2-3"), part("2"), part("2"), part("3")),
     ),
-    Case(
-        "container-parts",
-        "one that asks for none may run where they do",
+    "container-parts: one that asks for none may run where they do": Edge(
         world(apart((SIDECAR, asks(1)), (INIT, asks()), (APP, asks(1)), qos=LSR)),
-        good=placed(holding(put("a", "2-3"), part("2"), part("2-3"), part("3"))),
-        bad=placed(
-            holding(put("a", "2-3"), part("2"), part("2-3", memory={0: 1}), part("3")),
-        ),
+        good=holding(put("a", "2-3"), part("2"), part("2-3"), part("3")),
+        bad=holding(put("a", "2-3"), part("2"), part("2-3", memory={0: 1}), part("3")),
     ),
-    Case(
-        "container-parts",
-        "what containers have together their pod has",
+    "container-parts: what containers have together their pod has": Edge(
         world(TWO),
-        good=placed(holding(SPREAD, part(memory={1: 3}), part(memory={0: 3}))),
-        bad=placed(holding(SPREAD, part(memory={0: 3}), part(memory={0: 3}))),
+        good=holding(SPREAD, part(memory={1: 3}), part(memory={0: 3})),
+        bad=holding(SPREAD, part(memory={0: 3}), part(memory={0: 3})),
     ),
-    Case(
-        "container-parts",
-        "an init container has a part of what the pod holds",
+    "container-parts: an init container has a part of what the pod holds": Edge(
         world(REUSE),
-        good=placed(holding(put("a", ALL_CPUS, gpus=[2, 3]), part(gpus=[2, 3]), part(gpus=[2, 3]))),
-        bad=placed(holding(put("a", ALL_CPUS, gpus=[2, 3]), part(gpus=[0, 1]), part(gpus=[2, 3]))),
+        good=holding(put("a", ALL_CPUS, gpus=[2, 3]), part(gpus=[2, 3]), part(gpus=[2, 3])),
+        bad=holding(put("a", ALL_CPUS, gpus=[2, 3]), part(gpus=[0, 1]), part(gpus=[2, 3])),
     ),
-    Case(
-        "container-parts",
-        "an init container has nothing of the sidecars before it",
+    "container-parts: an init container has nothing of the sidecars before it": Edge(
         world(GUARDED),
-        good=placed(
-            holding(put("a", ALL_CPUS, gpus=[0, 2]), part(gpus=[0]), part(gpus=[2]), part(gpus=[2]))
+        good=holding(
+            put("a", ALL_CPUS, gpus=[0, 2]), part(gpus=[0]), part(gpus=[2]), part(gpus=[2])
         ),
-        bad=placed(
-            holding(put("a", ALL_CPUS, gpus=[0, 2]), part(gpus=[0]), part(gpus=[0]), part(gpus=[2]))
+        bad=holding(
+            put("a", ALL_CPUS, gpus=[0, 2]), part(gpus=[0]), part(gpus=[0]), part(gpus=[2])
         ),
     ),
-)
+}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from judge.cases_containers import APP, HALF, INIT, SIDECAR, apart
-from judge.hand import ALL_CPUS, MACHINE, Case, asks, node, placed, put, sees, world
+from judge.hand import ALL_CPUS, MACHINE, Edge, asks, node, put, sees, world
 from placer_models.cluster import Machine
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import Device
@@ -75,153 +75,103 @@ def instance(env: Env) -> PodPlacement:
     return replace(of(has(env=env), gpus=()), devices=(grant,))
 
 
-ENVIRONMENT_CASES = (
-    Case(
-        "container-parts",
-        "each container has as many devices as it asks for, without any policy",
+ENVIRONMENT_EDGES = {
+    "container-parts: each container has as many devices as it asks for, without any policy": Edge(
         world(TWO),
-        good=placed(of(has(0, 1), has(), has(2), gpus=range(3))),
-        bad=placed(of(has(0), has(), has(2), gpus=range(3))),
+        good=of(has(0, 1), has(), has(2), gpus=range(3)),
+        bad=of(has(0), has(), has(2), gpus=range(3)),
     ),
-    Case(
-        "container-parts",
-        "one that asks for none has none",
+    "container-parts: one that asks for none has none": Edge(
         world(TWO),
-        good=placed(of(has(0, 1), has(), has(2), gpus=range(3))),
-        bad=placed(of(has(0, 1), has(1), has(2), gpus=range(3))),
+        good=of(has(0, 1), has(), has(2), gpus=range(3)),
+        bad=of(has(0, 1), has(1), has(2), gpus=range(3)),
     ),
-    Case(
-        "container-parts",
-        "containers that run together have no device in common",
+    "container-parts: containers that run together have no device in common": Edge(
         world(TWO),
-        good=placed(of(has(0, 2), has(), has(1), gpus=range(3))),
-        bad=placed(of(has(0, 1), has(), has(1), gpus=range(3))),
+        good=of(has(0, 2), has(), has(1), gpus=range(3)),
+        bad=of(has(0, 1), has(), has(1), gpus=range(3)),
     ),
-    Case(
-        "container-parts",
-        "what a container has its pod has",
+    "container-parts: what a container has its pod has": Edge(
         world(TWO),
-        good=placed(of(has(0, 1), has(), has(2), gpus=range(3))),
-        bad=placed(of(has(0, 1), has(), has(3), gpus=range(3))),
+        good=of(has(0, 1), has(), has(2), gpus=range(3)),
+        bad=of(has(0, 1), has(), has(3), gpus=range(3)),
     ),
-    Case(
-        "container-parts",
-        "an init container has again what a later one has",
+    "container-parts: an init container has again what a later one has": Edge(
         world(REUSE),
-        good=placed(of(has(0, 1), has(1), gpus=[0, 1])),
-        bad=placed(of(has(0, 1), has(1, 0), gpus=[0, 1])),
+        good=of(has(0, 1), has(1), gpus=[0, 1]),
+        bad=of(has(0, 1), has(1, 0), gpus=[0, 1]),
     ),
-    Case(
-        "container-parts",
-        "but nothing of a sidecar before it",
+    "container-parts: but nothing of a sidecar before it": Edge(
         world(GUARDED),
-        good=placed(of(has(0), has(1), has(1), gpus=[0, 1])),
-        bad=placed(of(has(0), has(0), has(1), gpus=[0, 1])),
+        good=of(has(0), has(1), has(1), gpus=[0, 1]),
+        bad=of(has(0), has(0), has(1), gpus=[0, 1]),
     ),
-    Case(
-        "container-parts",
-        "a container has the share that its pod has",
+    "container-parts: a container has the share that its pod has": Edge(
         world(SHARING),
-        good=placed(
-            replace(
-                of(has(0, share=HALF), has(), gpus=()), devices=(DeviceGrant("gpu", 0, share=HALF),)
-            )
+        good=replace(
+            of(has(0, share=HALF), has(), gpus=()), devices=(DeviceGrant("gpu", 0, share=HALF),)
         ),
-        bad=placed(
-            replace(of(has(0), has(), gpus=()), devices=(DeviceGrant("gpu", 0, share=HALF),))
-        ),
+        bad=replace(of(has(0), has(), gpus=()), devices=(DeviceGrant("gpu", 0, share=HALF),)),
     ),
-    Case(
-        "environment",
-        "a container is shown its GPUs by id or by minor, and not its neighbour's",
+    "environment: a container is shown its GPUs by id or by minor, and not its neighbour's": Edge(
         world(TWO),
-        good=placed(of(has(0, 1, env=((NVIDIA, "GPU-1,GPU-0"),)), has(), has(2), gpus=range(3))),
-        bad=placed(of(has(0, 1, env=((NVIDIA, "GPU-0,GPU-2"),)), has(), has(2), gpus=range(3))),
+        good=of(has(0, 1, env=((NVIDIA, "GPU-1,GPU-0"),)), has(), has(2), gpus=range(3)),
+        bad=of(has(0, 1, env=((NVIDIA, "GPU-0,GPU-2"),)), has(), has(2), gpus=range(3)),
     ),
-    Case(
-        "environment",
-        "one without GPUs is told so: unset is not none",
+    "environment: one without GPUs is told so: unset is not none": Edge(
         world(TWO),
-        good=placed(of(has(0, 1), has(), has(2), gpus=range(3))),
-        bad=placed(of(has(0, 1), has(env=()), has(2), gpus=range(3))),
+        good=of(has(0, 1), has(), has(2), gpus=range(3)),
+        bad=of(has(0, 1), has(env=()), has(2), gpus=range(3)),
     ),
-    Case(
-        "environment",
-        "and not that it sees all",
-        world(NONE),
-        good=placed(of(has(), gpus=())),
-        bad=placed(of(has(env=((NVIDIA, "all"),)), gpus=())),
+    "environment: and not that it sees all": Edge(
+        world(NONE), good=of(has(), gpus=()), bad=of(has(env=((NVIDIA, "all"),)), gpus=())
     ),
-    Case(
-        "environment",
-        "nor is it told nothing at all",
-        world(NONE),
-        good=placed(of(has(), gpus=())),
-        bad=placed(of(has(env=((NVIDIA, ""),)), gpus=())),
+    "environment: nor is it told nothing at all": Edge(
+        world(NONE), good=of(has(), gpus=()), bad=of(has(env=((NVIDIA, ""),)), gpus=())
     ),
-    Case(
-        "environment",
-        "a GPU is named once",
+    "environment: a GPU is named once": Edge(
+        LONE, good=of(has(3), gpus=[3]), bad=of(has(3, env=((NVIDIA, "3,GPU-3"),)), gpus=[3])
+    ),
+    "environment: what all containers agree on may stand at the pod": Edge(
         LONE,
-        good=placed(of(has(3), gpus=[3])),
-        bad=placed(of(has(3, env=((NVIDIA, "3,GPU-3"),)), gpus=[3])),
+        good=of(has(3, env=()), gpus=[3], env=sees(3)),
+        bad=of(has(3, env=()), gpus=[3], env=sees(2)),
     ),
-    Case(
-        "environment",
-        "what all containers agree on may stand at the pod",
-        LONE,
-        good=placed(of(has(3, env=()), gpus=[3], env=sees(3))),
-        bad=placed(of(has(3, env=()), gpus=[3], env=sees(2))),
-    ),
-    Case(
-        "environment",
-        "what they do not agree on does not",
+    "environment: what they do not agree on does not": Edge(
         world(TWO),
-        good=placed(of(has(0, 1), has(), has(2), gpus=range(3))),
-        bad=placed(of(has(0, 1), has(), has(2), gpus=range(3), env=sees(0, 1))),
+        good=of(has(0, 1), has(), has(2), gpus=range(3)),
+        bad=of(has(0, 1), has(), has(2), gpus=range(3), env=sees(0, 1)),
     ),
-    Case(
-        "environment",
-        "a node without GPUs needs no variable, and shows none",
+    "environment: a node without GPUs needs no variable, and shows none": Edge(
         world(NONE, nodes=[node(machine=PLAIN)]),
-        good=placed(of(has(env=()), gpus=())),
-        bad=placed(of(has(env=((NVIDIA, "0"),)), gpus=())),
+        good=of(has(env=()), gpus=()),
+        bad=of(has(env=((NVIDIA, "0"),)), gpus=()),
     ),
-    Case(
-        "environment",
-        "each vendor's runtime is told its own GPUs",
+    "environment: each vendor's runtime is told its own GPUs": Edge(
         BOTH,
-        good=placed(of(has(0, 1, env=((AMD, "0x1f"), (NVIDIA, "GPU-a"))), gpus=[0, 1])),
-        bad=placed(of(has(0, 1, env=((NVIDIA, "GPU-a,0x1f"),)), gpus=[0, 1])),
+        good=of(has(0, 1, env=((AMD, "0x1f"), (NVIDIA, "GPU-a"))), gpus=[0, 1]),
+        bad=of(has(0, 1, env=((NVIDIA, "GPU-a,0x1f"),)), gpus=[0, 1]),
     ),
-    Case(
-        "environment",
-        "also that there is none of its own",
+    "environment: also that there is none of its own": Edge(
         ONE_OF_BOTH,
-        good=placed(of(has(1, env=((AMD, "1"), (NVIDIA, "none"))), gpus=[1])),
-        bad=placed(of(has(1, env=((AMD, "1"),)), gpus=[1])),
+        good=of(has(1, env=((AMD, "1"), (NVIDIA, "none"))), gpus=[1]),
+        bad=of(has(1, env=((AMD, "1"),)), gpus=[1]),
     ),
-    Case(
-        "environment",
-        "an id that several partitions have names none of them",
+    "environment: an id that several partitions have names none of them": Edge(
         world(
             apart((APP, asks(gpus=1)), policy=FREE, scope=None), nodes=[node(machine=PARTITIONS)]
         ),
-        good=placed(of(has(1, env=((AMD, "1"),)), gpus=[1])),
-        bad=placed(of(has(1, env=((AMD, "0xabc"),)), gpus=[1])),
+        good=of(has(1, env=((AMD, "1"),)), gpus=[1]),
+        bad=of(has(1, env=((AMD, "0xabc"),)), gpus=[1]),
     ),
-    Case(
-        "environment",
-        "GPUs that are only counted are named by nobody, and who has none is told so",
+    (
+        "environment: GPUs that are only counted are named by nobody, and who has none is told so"
+    ): Edge(
         COUNTED,
-        good=placed(of(has(0, env=()), has(env=((NVIDIA, "none"),)), gpus=[0])),
-        bad=placed(of(has(0), has(env=((NVIDIA, "none"),)), gpus=[0])),
+        good=of(has(0, env=()), has(env=((NVIDIA, "none"),)), gpus=[0]),
+        bad=of(has(0), has(env=((NVIDIA, "none"),)), gpus=[0]),
     ),
-    Case(
-        "environment",
-        "a MIG instance has no name before it is cut",
-        world(INSTANCE, nodes=[CUT]),
-        good=placed(instance(())),
-        bad=placed(instance(sees())),
+    "environment: a MIG instance has no name before it is cut": Edge(
+        world(INSTANCE, nodes=[CUT]), good=instance(()), bad=instance(sees())
     ),
-)
+}

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, Case, node, placed, put, world
+from judge.hand import ALL_CPUS, Edge, node, put, world
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 
@@ -21,38 +21,30 @@ def _licences(amount: int) -> Resources:
     return Resources(extended=(("licences", amount),))
 
 
-EXTENDED_CASES = (
-    Case(
-        "extended",
-        "pods together ask for no more than the node has",
+EXTENDED_EDGES = {
+    "extended: pods together ask for no more than the node has": Edge(
         world(asking("a", 3), asking("b", 2), asking("c", 3), nodes=[FIVE]),
-        good=placed(put("a", ALL_CPUS), put("b", ALL_CPUS)),
-        bad=placed(put("a", ALL_CPUS), put("c", ALL_CPUS)),
+        good=[put("a", ALL_CPUS), put("b", ALL_CPUS)],
+        bad=[put("a", ALL_CPUS), put("c", ALL_CPUS)],
     ),
-    Case(
-        "extended",
-        "running pods count",
+    "extended: running pods count": Edge(
         world(asking("a", 3), asking("b", 4), nodes=[FIVE], running=[(asking("r", 2), put("r"))]),
-        good=placed(put("a", ALL_CPUS)),
-        bad=placed(put("b", ALL_CPUS)),
+        good=put("a", ALL_CPUS),
+        bad=put("b", ALL_CPUS),
     ),
-    Case(
-        "extended",
-        "who adds nothing is not blamed for what runs",
+    "extended: who adds nothing is not blamed for what runs": Edge(
         world(
             asking("a", 1),
             Pod("b", "default", PodSpec((Container("app", Resources()),))),
             nodes=[FIVE],
             running=[(asking("r", 6), put("r"))],
         ),
-        good=placed(put("b", ALL_CPUS)),
-        bad=placed(put("a", ALL_CPUS)),
+        good=put("b", ALL_CPUS),
+        bad=put("a", ALL_CPUS),
     ),
-    Case(
-        "extended",
-        "an init container's amount is used again",
+    "extended: an init container's amount is used again": Edge(
         world(asking("a", 5, 4), asking("b", 6, 4), nodes=[FIVE]),
-        good=placed(put("a", parts={"init-0": ALL_CPUS, "app": ALL_CPUS}, cpus=ALL_CPUS)),
-        bad=placed(put("b", parts={"init-0": ALL_CPUS, "app": ALL_CPUS}, cpus=ALL_CPUS)),
+        good=put("a", parts={"init-0": ALL_CPUS, "app": ALL_CPUS}, cpus=ALL_CPUS),
+        bad=put("b", parts={"init-0": ALL_CPUS, "app": ALL_CPUS}, cpus=ALL_CPUS),
     ),
-)
+}

@@ -6,7 +6,7 @@ NIC 1 has none.
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, MACHINE, Case, node, placed, pod, put, world
+from judge.hand import ALL_CPUS, MACHINE, Edge, node, pod, put, world
 from placer_models.device import Device, FunctionSelector, VirtualFunction
 from placer_models.device_share import DeviceShare
 from placer_models.placement import DeviceGrant, PodPlacement
@@ -52,79 +52,50 @@ def held(name: str, *functions: int, nic: int = 0) -> PodPlacement:
 
 HERE = [node(machine=WITH_FUNCTIONS)]
 
-FUNCTION_CASES = (
-    Case(
-        "device-functions",
-        "a share that comes with a virtual function has one",
-        world(sharing("a"), nodes=HERE),
-        good=placed(held("a", 0)),
-        bad=placed(held("a")),
+FUNCTION_EDGES = {
+    "device-functions: a share that comes with a virtual function has one": Edge(
+        world(sharing("a"), nodes=HERE), good=held("a", 0), bad=held("a")
     ),
-    Case(
-        "device-functions",
-        "one, not two",
-        world(sharing("a"), nodes=HERE),
-        good=placed(held("a", 1)),
-        bad=placed(held("a", 0, 1)),
+    "device-functions: one, not two": Edge(
+        world(sharing("a"), nodes=HERE), good=held("a", 1), bad=held("a", 0, 1)
     ),
-    Case(
-        "device-functions",
-        "with the labels that are wanted",
-        world(sharing("a"), nodes=HERE),
-        good=placed(held("a", 1)),
-        bad=placed(held("a", 2)),
+    "device-functions: with the labels that are wanted": Edge(
+        world(sharing("a"), nodes=HERE), good=held("a", 1), bad=held("a", 2)
     ),
-    Case(
-        "device-functions",
-        "any will do where no labels are wanted",
-        world(sharing("a", ()), nodes=HERE),
-        good=placed(held("a", 2)),
-        bad=placed(held("a", 3)),
+    "device-functions: any will do where no labels are wanted": Edge(
+        world(sharing("a", ()), nodes=HERE), good=held("a", 2), bad=held("a", 3)
     ),
-    Case(
-        "device-functions",
-        "the device has it",
-        world(sharing("a", ()), nodes=HERE),
-        good=placed(held("a", 0)),
-        bad=placed(held("a", 0, nic=1)),
+    "device-functions: the device has it": Edge(
+        world(sharing("a", ()), nodes=HERE), good=held("a", 0), bad=held("a", 0, nic=1)
     ),
-    Case(
-        "device-functions",
-        "a plain share comes with none",
-        world(sharing("a", None), nodes=HERE),
-        good=placed(held("a", nic=1)),
-        bad=placed(held("a", 0)),
+    "device-functions: a plain share comes with none": Edge(
+        world(sharing("a", None), nodes=HERE), good=held("a", nic=1), bad=held("a", 0)
     ),
-    Case(
-        "device-functions",
-        "a virtual function has one holder",
+    "device-functions: a virtual function has one holder": Edge(
         world(sharing("a"), sharing("b"), nodes=HERE),
-        good=placed(held("a", 0), held("b", 1)),
-        bad=placed(held("a", 1), held("b", 1)),
+        good=[held("a", 0), held("b", 1)],
+        bad=[held("a", 1), held("b", 1)],
     ),
-    Case(
-        "device-functions",
-        "running pods keep theirs",
+    "device-functions: running pods keep theirs": Edge(
         world(sharing("a"), nodes=HERE, running=[(sharing("r"), held("r", 0))]),
-        good=placed(held("a", 1)),
-        bad=placed(held("a", 0)),
+        good=held("a", 1),
+        bad=held("a", 0),
     ),
-    Case(
-        "device-functions",
-        "who is new is not blamed for a virtual function that two running pods hold",
+    (
+        "device-functions: who is new is not blamed for a virtual function "
+        "that two running pods hold"
+    ): Edge(
         world(
             sharing("a"),
             nodes=HERE,
             running=[(sharing("r"), held("r", 0)), (sharing("s"), held("s", 0))],
         ),
-        good=placed(held("a", 1)),
-        bad=placed(held("a", 0)),
+        good=held("a", 1),
+        bad=held("a", 0),
     ),
-    Case(
-        "device-functions",
-        "a whole device comes with none, whatever its pod wants of shares",
+    "device-functions: a whole device comes with none, whatever its pod wants of shares": Edge(
         world(wanting_all("a"), nodes=HERE),
-        good=placed(replace(put("a", ALL_CPUS), devices=(DeviceGrant("rdma", 0),))),
-        bad=placed(replace(put("a", ALL_CPUS), devices=(DeviceGrant("rdma", 0, vfs=(0,)),))),
+        good=replace(put("a", ALL_CPUS), devices=(DeviceGrant("rdma", 0),)),
+        bad=replace(put("a", ALL_CPUS), devices=(DeviceGrant("rdma", 0, vfs=(0,)),)),
     ),
-)
+}

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, Case, node, placed, put, world
+from judge.hand import ALL_CPUS, Edge, node, put, world
 from placer_models.host_ports import HostPort, Protocol
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -16,59 +16,43 @@ def reached_at(name: str, *ports: HostPort) -> Pod:
     return Pod(name, "default", PodSpec(parts, qos=QosClass.LS, host_ports=tuple(sorted(ports))))
 
 
-def _case(what: str, one: HostPort, *others: HostPort, beside: HostPort) -> Case:
+def _edge(one: HostPort, *others: HostPort, beside: HostPort) -> Edge:
     """``one`` goes with ``beside`` on a node, and with none of the others."""
     pods = [reached_at("a", one), reached_at("b", beside), reached_at("c", *others)]
-    return Case(
-        "host-ports",
-        what,
+    return Edge(
         world(*pods, nodes=[node()]),
-        good=placed(put("a", ALL_CPUS), put("b", ALL_CPUS)),
-        bad=placed(put("a", ALL_CPUS), put("c", ALL_CPUS)),
+        good=[put("a", ALL_CPUS), put("b", ALL_CPUS)],
+        bad=[put("a", ALL_CPUS), put("c", ALL_CPUS)],
     )
 
 
-HOST_PORTS_CASES = (
-    _case("a port is had once", HostPort(80), HostPort(81), HostPort(80), beside=HostPort(443)),
-    _case(
-        "each protocol has ports of its own",
-        HostPort(53),
-        HostPort(53),
-        beside=HostPort(53, Protocol.UDP),
+HOST_PORTS_EDGES = {
+    "host-ports: a port is had once": _edge(
+        HostPort(80), HostPort(81), HostPort(80), beside=HostPort(443)
     ),
-    _case(
-        "addresses have ports of their own",
-        HostPort(80, ip=HERE),
-        HostPort(80, ip=HERE),
-        beside=HostPort(80, ip=THERE),
+    "host-ports: each protocol has ports of its own": _edge(
+        HostPort(53), HostPort(53), beside=HostPort(53, Protocol.UDP)
     ),
-    _case(
-        "all addresses are each of them",
-        HostPort(80),
-        HostPort(80, ip=HERE),
-        beside=HostPort(81, ip=HERE),
+    "host-ports: addresses have ports of their own": _edge(
+        HostPort(80, ip=HERE), HostPort(80, ip=HERE), beside=HostPort(80, ip=THERE)
     ),
-    _case(
-        "an address of IPv6 that stands for all is one like others",
-        HostPort(80, ip="::"),
-        HostPort(80),
-        beside=HostPort(80, ip=HERE),
+    "host-ports: all addresses are each of them": _edge(
+        HostPort(80), HostPort(80, ip=HERE), beside=HostPort(81, ip=HERE)
     ),
-    Case(
-        "host-ports",
-        "running pods keep theirs",
+    "host-ports: an address of IPv6 that stands for all is one like others": _edge(
+        HostPort(80, ip="::"), HostPort(80), beside=HostPort(80, ip=HERE)
+    ),
+    "host-ports: running pods keep theirs": Edge(
         world(
             reached_at("a", HostPort(80, ip=HERE)),
             reached_at("b", HostPort(80, ip=THERE)),
             nodes=[node()],
             running=[(reached_at("r", HostPort(80, ip=HERE)), put("r"))],
         ),
-        good=placed(put("b", ALL_CPUS)),
-        bad=placed(put("a", ALL_CPUS)),
+        good=put("b", ALL_CPUS),
+        bad=put("a", ALL_CPUS),
     ),
-    Case(
-        "host-ports",
-        "running pods in each other's way are not blamed, and others may come",
+    "host-ports: running pods in each other's way are not blamed, and others may come": Edge(
         world(
             reached_at("a", HostPort(80)),
             reached_at("b", HostPort(81)),
@@ -78,19 +62,17 @@ HOST_PORTS_CASES = (
                 (reached_at("s", HostPort(80)), put("s")),
             ],
         ),
-        good=placed(put("b", ALL_CPUS)),
-        bad=placed(put("a", ALL_CPUS)),
+        good=put("b", ALL_CPUS),
+        bad=put("a", ALL_CPUS),
     ),
-    Case(
-        "host-ports",
-        "a pod is not in its own way",
+    "host-ports: a pod is not in its own way": Edge(
         world(
             reached_at("a", HostPort(80), HostPort(80, ip=HERE)),
             reached_at("b", HostPort(80, ip=THERE)),
             nodes=[replace(node(), name="m"), node()],
         ),
-        good=placed(put("a", ALL_CPUS)),
-        bad=placed(put("a", ALL_CPUS), put("b", ALL_CPUS)),
+        good=put("a", ALL_CPUS),
+        bad=[put("a", ALL_CPUS), put("b", ALL_CPUS)],
     ),
-)
+}
 """Tiny instances whose pods ask for ports of their nodes."""

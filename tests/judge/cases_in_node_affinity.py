@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
+from judge.hand import ALL_CPUS, Edge, node, pod, put, world
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.pod import Pod
 from placer_models.policy import BindPolicy, QosClass, Strength
@@ -29,116 +29,84 @@ def wish(term: AffinityTerm) -> AffinityTerm:
 ONE_DB, TWO_DB = owner("db", 1, "db"), owner("db", 2, "db")
 LS_DB = pod("db", 1, qos=QosClass.LS, labels={"app": "db"})
 
-IN_NODE_AFFINITY_CASES = (
-    Case(
-        "affinity",
-        "a pod that is meant has the other CPU of the core",
+IN_NODE_AFFINITY_EDGES = {
+    "affinity: a pod that is meant has the other CPU of the core": Edge(
         world(owner("a", 1, "web", BY_DB), ONE_DB),
-        good=placed(put("a", "0"), put("db", "1")),
-        bad=placed(put("a", "0"), put("db", "2")),
+        good=[put("a", "0"), put("db", "1")],
+        bad=[put("a", "0"), put("db", "2")],
     ),
-    Case(
-        "affinity",
-        "on every core of the pod, not on one of two",
+    "affinity: on every core of the pod, not on one of two": Edge(
         world(owner("a", 2, "web", BY_DB), TWO_DB),
-        good=placed(put("a", "0,2"), put("db", "1,3")),
-        bad=placed(put("a", "0,2"), put("db", "1,4")),
+        good=[put("a", "0,2"), put("db", "1,3")],
+        bad=[put("a", "0,2"), put("db", "1,4")],
     ),
-    Case(
-        "affinity",
-        "several pods may keep it company",
+    "affinity: several pods may keep it company": Edge(
         world(owner("a", 2, "web", BY_DB), ONE_DB, owner("other", 1, "db")),
-        good=placed(put("a", "0,2"), put("db", "1"), put("other", "3")),
-        bad=placed(put("a", "0,2"), put("db", "1"), put("other", "5")),
+        good=[put("a", "0,2"), put("db", "1"), put("other", "3")],
+        bad=[put("a", "0,2"), put("db", "1"), put("other", "5")],
     ),
-    Case(
-        "affinity",
-        "a running pod is company, on the core where it is",
+    "affinity: a running pod is company, on the core where it is": Edge(
         world(owner("a", 1, "web", BY_DB), running=[(TWO_DB, put("db", "0,4"))]),
-        good=placed(put("a", "5")),
-        bad=placed(put("a", "3")),
+        good=put("a", "5"),
+        bad=put("a", "3"),
     ),
-    Case(
-        "affinity",
-        "a pod without CPUs of its own is not meant inside a node",
+    "affinity: a pod without CPUs of its own is not meant inside a node": Edge(
         world(owner("a", 1, "web", NEAR_DB), ONE_DB),
-        good=placed(put("a", "0"), put("db", "1")),
-        bad=placed(put("a", "0"), put("db", "1-8")),
+        good=[put("a", "0"), put("db", "1")],
+        bad=[put("a", "0"), put("db", "1-8")],
         bad_world=world(owner("a", 1, "web", NEAR_DB), LS_DB),
     ),
-    Case(
-        "affinity",
-        "a pod that is meant owns CPUs of each NUMA node of the pod's",
+    "affinity: a pod that is meant owns CPUs of each NUMA node of the pod's": Edge(
         world(owner("a", 2, "web", NEAR_DB), ONE_DB),
-        good=placed(put("a", "0,2"), put("db", "3")),
-        bad=placed(put("a", "0,4"), put("db", "3")),
+        good=[put("a", "0,2"), put("db", "3")],
+        bad=[put("a", "0,4"), put("db", "3")],
     ),
-    Case(
-        "affinity",
-        "CPUs of no NUMA node are shared with nobody",
+    "affinity: CPUs of no NUMA node are shared with nobody": Edge(
         world(owner("a", 1, "web", NEAR_DB), TWO_DB),
-        good=placed(put("a", "1"), put("db", "0,8")),
-        bad=placed(put("a", "8"), put("db", "0,4")),
+        good=[put("a", "1"), put("db", "0,8")],
+        bad=[put("a", "8"), put("db", "0,4")],
     ),
-    Case(
-        "affinity",
-        "the first of its kind needs nobody, while no other owns CPUs anywhere",
+    "affinity: the first of its kind needs nobody, while no other owns CPUs anywhere": Edge(
         world(owner("a", 2, "db", BY_DB), nodes=NODES, running=[(LS_DB, put("db", ALL_CPUS))]),
-        good=placed(put("a", "0,2")),
-        bad=placed(put("a", "0,2")),
+        good=put("a", "0,2"),
         bad_world=world(
             owner("a", 2, "db", BY_DB), nodes=NODES, running=[(ONE_DB, put("db", "0", on="m"))]
         ),
     ),
-    Case(
-        "affinity",
-        "what running pods want of each other is not asked any more",
+    "affinity: what running pods want of each other is not asked any more": Edge(
         world(ONE_DB, running=[(owner("r", 1, "web", BY_DB), put("r", "0"))]),
-        good=placed(put("db", "2")),
-        bad=placed(put("a", "2"), put("db", "4")),
+        good=put("db", "2"),
+        bad=[put("a", "2"), put("db", "4")],
         bad_world=world(owner("a", 1, "web", BY_DB), ONE_DB),
     ),
-    Case(
-        "anti-affinity",
-        "no pod that is meant is on a core of the pod's",
+    "anti-affinity: no pod that is meant is on a core of the pod's": Edge(
         world(owner("a", 1, "web", OFF_DB), ONE_DB),
-        good=placed(put("a", "0"), put("db", "2")),
-        bad=placed(put("a", "0"), put("db", "1")),
+        good=[put("a", "0"), put("db", "2")],
+        bad=[put("a", "0"), put("db", "1")],
     ),
-    Case(
-        "anti-affinity",
-        "nor on a NUMA node of the pod's",
+    "anti-affinity: nor on a NUMA node of the pod's": Edge(
         world(owner("a", 1, "web", FAR_FROM_DB), ONE_DB),
-        good=placed(put("a", "0"), put("db", "4")),
-        bad=placed(put("a", "0"), put("db", "2")),
+        good=[put("a", "0"), put("db", "4")],
+        bad=[put("a", "0"), put("db", "2")],
     ),
-    Case(
-        "anti-affinity",
-        "CPUs of no NUMA node are no place to meet",
+    "anti-affinity: CPUs of no NUMA node are no place to meet": Edge(
         world(owner("a", 2, "web", FAR_FROM_DB), ONE_DB),
-        good=placed(put("a", "0,2"), put("db", "8")),
-        bad=placed(put("a", "0,8"), put("db", "2")),
+        good=[put("a", "0,2"), put("db", "8")],
+        bad=[put("a", "0,8"), put("db", "2")],
     ),
-    Case(
-        "anti-affinity",
-        "a running pod's binds who comes to its cores",
+    "anti-affinity: a running pod's binds who comes to its cores": Edge(
         world(ONE_DB, running=[(owner("r", 1, "web", OFF_DB), put("r", "0"))]),
-        good=placed(put("db", "2")),
-        bad=placed(put("db", "1")),
+        good=put("db", "2"),
+        bad=put("db", "1"),
     ),
-    Case(
-        "anti-affinity",
-        "what a running pod only prefers keeps nobody off its cores",
+    "anti-affinity: what a running pod only prefers keeps nobody off its cores": Edge(
         world(ONE_DB, running=[(owner("r", 1, "web", wish(OFF_DB)), put("r", "0"))]),
-        good=placed(put("db", "1")),
-        bad=placed(put("db", "1")),
+        good=put("db", "1"),
         bad_world=world(ONE_DB, running=[(owner("r", 1, "web", OFF_DB), put("r", "0"))]),
     ),
-    Case(
-        "anti-affinity",
-        "a pod that means its like keeps it off its NUMA nodes, not itself",
+    "anti-affinity: a pod that means its like keeps it off its NUMA nodes, not itself": Edge(
         world(owner("a", 2, "db", FAR_FROM_DB), ONE_DB),
-        good=placed(put("a", "0,2"), put("db", "4")),
-        bad=placed(put("a", "0,4"), put("db", "6")),
+        good=[put("a", "0,2"), put("db", "4")],
+        bad=[put("a", "0,4"), put("db", "6")],
     ),
-)
+}

@@ -6,7 +6,7 @@ NICs 0 and 1 below a, 2 below b, 3 below c.
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, MACHINE, Case, node, placed, pod, put, world
+from judge.hand import ALL_CPUS, MACHINE, Edge, node, pod, put, world
 from placer_models.cluster import Machine
 from placer_models.device import Device
 from placer_models.pod import JointAllocation, Pod
@@ -22,8 +22,7 @@ def switched(gpus: str, nics: str, *, roots: bool = False) -> Machine:
         MACHINE,
         devices=tuple(
             replace(
-                Device(kind, minor, numa_node=minor // 2),
-                **{field: None if key == "-" else key},
+                Device(kind, minor, numa_node=minor // 2), **{field: None if key == "-" else key}
             )
             for kind, minor, key in keys
         ),
@@ -47,92 +46,66 @@ HERE = [node(machine=switched("aab-", "aabc"))]
 PREFERRED = Strength.PREFERRED
 NUMA = JointScope.SAME_NUMA_NODE
 
-JOINT_CASES = (
-    Case(
-        "joint",
-        "a GPU and a NIC below one switch",
+JOINT_EDGES = {
+    "joint: a GPU and a NIC below one switch": Edge(
         world(side_by_side(1, 1), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, gpus=[1], nics=[0])),
-        bad=placed(put("a", ALL_CPUS, gpus=[1], nics=[2])),
+        good=put("a", ALL_CPUS, gpus=[1], nics=[0]),
+        bad=put("a", ALL_CPUS, gpus=[1], nics=[2]),
     ),
-    Case(
-        "joint",
-        "each switch of the GPUs gives a NIC",
+    "joint: each switch of the GPUs gives a NIC": Edge(
         world(side_by_side(3, 2), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0, 2])),
-        bad=placed(put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0, 1])),
+        good=put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0, 2]),
+        bad=put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0, 1]),
     ),
-    Case(
-        "joint",
-        "each switch of the NICs gives a GPU",
+    "joint: each switch of the NICs gives a GPU": Edge(
         world(side_by_side(2, 2), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, gpus=[0, 1], nics=[0, 1])),
-        bad=placed(put("a", ALL_CPUS, gpus=[0, 1], nics=[0, 2])),
+        good=put("a", ALL_CPUS, gpus=[0, 1], nics=[0, 1]),
+        bad=put("a", ALL_CPUS, gpus=[0, 1], nics=[0, 2]),
     ),
-    Case(
-        "joint",
-        "two devices of no known switch are not beside each other",
+    "joint: two devices of no known switch are not beside each other": Edge(
         world(side_by_side(1, 1), nodes=[node(machine=switched("aab-", "aab-"))]),
-        good=placed(put("a", ALL_CPUS, gpus=[2], nics=[2])),
-        bad=placed(put("a", ALL_CPUS, gpus=[3], nics=[3])),
+        good=put("a", ALL_CPUS, gpus=[2], nics=[2]),
+        bad=put("a", ALL_CPUS, gpus=[3], nics=[3]),
     ),
-    Case(
-        "joint",
-        "who asks for one of the types alone has it anywhere",
+    "joint: who asks for one of the types alone has it anywhere": Edge(
         world(side_by_side(1, 0), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, gpus=[3])),
-        bad=placed(put("a", ALL_CPUS, gpus=[3], nics=[0])),
+        good=put("a", ALL_CPUS, gpus=[3]),
+        bad=put("a", ALL_CPUS, gpus=[3], nics=[0]),
         bad_world=world(side_by_side(1, 1), nodes=HERE),
     ),
-    Case(
-        "joint",
-        "a device of no known switch is beside nothing",
+    "joint: a device of no known switch is beside nothing": Edge(
         world(side_by_side(1, 1), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, gpus=[2], nics=[2])),
-        bad=placed(put("a", ALL_CPUS, gpus=[3], nics=[2])),
+        good=put("a", ALL_CPUS, gpus=[2], nics=[2]),
+        bad=put("a", ALL_CPUS, gpus=[3], nics=[2]),
     ),
-    Case(
-        "joint",
-        "a wish refuses nothing",
+    "joint: a wish refuses nothing": Edge(
         world(side_by_side(1, 1, strength=PREFERRED), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, gpus=[3], nics=[3])),
-        bad=placed(put("a", ALL_CPUS, gpus=[3], nics=[3])),
+        good=put("a", ALL_CPUS, gpus=[3], nics=[3]),
         bad_world=world(side_by_side(1, 1), nodes=HERE),
     ),
-    Case(
-        "joint",
-        "fewer NICs than switches, even on the empty node: each NIC has a GPU beside it",
+    "joint: fewer NICs than switches, even on the empty node: each NIC has a GPU beside it": Edge(
         world(side_by_side(3, 1), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[2])),
-        bad=placed(put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[3])),
+        good=put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[2]),
+        bad=put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[3]),
     ),
-    Case(
-        "joint",
-        "fewer GPUs than switches, even on the empty node: each GPU has a NIC beside it",
+    "joint: fewer GPUs than switches, even on the empty node: each GPU has a NIC beside it": Edge(
         world(side_by_side(1, 3), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, gpus=[2], nics=[0, 1, 2])),
-        bad=placed(put("a", ALL_CPUS, gpus=[2], nics=[0, 1, 3])),
+        good=put("a", ALL_CPUS, gpus=[2], nics=[0, 1, 2]),
+        bad=put("a", ALL_CPUS, gpus=[2], nics=[0, 1, 3]),
     ),
-    Case(
-        "joint",
-        "what is broken does not count for what the empty node could give",
+    "joint: what is broken does not count for what the empty node could give": Edge(
         world(side_by_side(2, 1), nodes=[node(machine=HERE[0].machine, broken_gpus=[0])]),
-        good=placed(put("a", ALL_CPUS, gpus=[1, 2], nics=[0])),
-        bad=placed(put("a", ALL_CPUS, gpus=[1, 2], nics=[0])),
+        good=put("a", ALL_CPUS, gpus=[1, 2], nics=[0]),
         bad_world=world(side_by_side(2, 1), nodes=HERE),
     ),
-    Case(
-        "joint",
-        "where a type names no switch, the PCIe roots count",
+    "joint: where a type names no switch, the PCIe roots count": Edge(
         world(side_by_side(1, 1), nodes=[node(machine=switched("aabb", "ab", roots=True))]),
-        good=placed(put("a", ALL_CPUS, gpus=[2], nics=[1])),
-        bad=placed(put("a", ALL_CPUS, gpus=[1], nics=[1])),
+        good=put("a", ALL_CPUS, gpus=[2], nics=[1]),
+        bad=put("a", ALL_CPUS, gpus=[1], nics=[1]),
     ),
-    Case(
-        "joint",
-        "SameNUMANode: below any switch of the NUMA node",
+    "joint: SameNUMANode: below any switch of the NUMA node": Edge(
         world(side_by_side(1, 1, NUMA), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, gpus=[3], nics=[2])),
-        bad=placed(put("a", ALL_CPUS, gpus=[3], nics=[1])),
+        good=put("a", ALL_CPUS, gpus=[3], nics=[2]),
+        bad=put("a", ALL_CPUS, gpus=[3], nics=[1]),
     ),
-)
+}

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, Case, node, placed, put, world
+from judge.hand import ALL_CPUS, Edge, node, put, world
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 
@@ -14,30 +14,24 @@ def small(name: str) -> Pod:
     return Pod(name, "default", PodSpec((Container("app", Resources()),), qos=QosClass.LS))
 
 
-MAX_PODS_CASES = (
-    Case(
-        "max-pods",
-        "a node takes as many pods as it says",
+MAX_PODS_EDGES = {
+    "max-pods: a node takes as many pods as it says": Edge(
         world(small("a"), small("b"), small("c"), nodes=[TWO]),
-        good=placed(put("a", ALL_CPUS), put("b", ALL_CPUS)),
-        bad=placed(put("a", ALL_CPUS), put("b", ALL_CPUS), put("c", ALL_CPUS)),
+        good=[put("a", ALL_CPUS), put("b", ALL_CPUS)],
+        bad=[put("a", ALL_CPUS), put("b", ALL_CPUS), put("c", ALL_CPUS)],
     ),
-    Case(
-        "max-pods",
-        "running pods count, whatever they ask for",
+    "max-pods: running pods count, whatever they ask for": Edge(
         world(small("a"), small("b"), nodes=[TWO], running=[(small("r"), put("r"))]),
-        good=placed(put("a", ALL_CPUS)),
-        bad=placed(put("a", ALL_CPUS), put("b", ALL_CPUS)),
+        good=put("a", ALL_CPUS),
+        bad=[put("a", ALL_CPUS), put("b", ALL_CPUS)],
     ),
-    Case(
-        "max-pods",
-        "nobody comes where more run than the node takes",
+    "max-pods: nobody comes where more run than the node takes": Edge(
         world(
             small("a"),
             nodes=[replace(node(), max_pods=1)],
             running=[(small("r"), put("r")), (small("s"), put("s"))],
         ),
-        good=placed(),
-        bad=placed(put("a", ALL_CPUS)),
+        good=[],
+        bad=put("a", ALL_CPUS),
     ),
-)
+}

@@ -5,7 +5,7 @@ GPU 0 of the machine is in MIG mode: instance minors are 0 to 7, its starts.
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
+from judge.hand import ALL_CPUS, Edge, node, pod, put, world
 from placer_models.device_share import DeviceShare
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
@@ -34,59 +34,45 @@ SHARING = Pod(
     "a",
     "default",
     PodSpec(
-        (Container("app", Resources(devices=(DeviceRequest("gpu", 1, HALF),))),),
-        qos=QosClass.LS,
+        (Container("app", Resources(devices=(DeviceRequest("gpu", 1, HALF),))),), qos=QosClass.LS
     ),
 )
 
-MIG_CASES = (
-    Case(
-        "mig",
-        "instances share no slice",
+MIG_EDGES = {
+    "mig: instances share no slice": Edge(
         world(asks_for("a", _3g_20gb=1), asks_for("b", _1g_5gb=1), nodes=[CUT]),
-        good=placed(has("a", ("3g.20gb", 4)), has("b", ("1g.5gb", 3))),
-        bad=placed(has("a", ("3g.20gb", 0)), has("b", ("1g.5gb", 3))),
+        good=[has("a", ("3g.20gb", 4)), has("b", ("1g.5gb", 3))],
+        bad=[has("a", ("3g.20gb", 0)), has("b", ("1g.5gb", 3))],
     ),
-    Case(
-        "mig",
-        "instances of one pod share no slice either",
+    "mig: instances of one pod share no slice either": Edge(
         world(asks_for("a", _2g_10gb=1, _4g_20gb=1), nodes=[CUT]),
-        good=placed(has("a", ("2g.10gb", 4), ("4g.20gb", 0))),
-        bad=placed(has("a", ("2g.10gb", 2), ("4g.20gb", 0))),
+        good=has("a", ("2g.10gb", 4), ("4g.20gb", 0)),
+        bad=has("a", ("2g.10gb", 2), ("4g.20gb", 0)),
     ),
-    Case(
-        "mig",
-        "3g takes four slices",
+    "mig: 3g takes four slices": Edge(
         world(asks_for("a", _3g_20gb=1), asks_for("b", _1g_5gb=1), nodes=[CUT]),
-        good=placed(has("a", ("3g.20gb", 0)), has("b", ("1g.5gb", 4))),
-        bad=placed(has("a", ("3g.20gb", 0)), has("b", ("1g.5gb", 0))),
+        good=[has("a", ("3g.20gb", 0)), has("b", ("1g.5gb", 4))],
+        bad=[has("a", ("3g.20gb", 0)), has("b", ("1g.5gb", 0))],
     ),
-    Case(
-        "mig",
-        "running instances keep their slices",
+    "mig: running instances keep their slices": Edge(
         world(
             asks_for("a", _4g_20gb=1),
             nodes=[CUT],
             running=[(asks_for("r", _1g_5gb=1), has("r", ("1g.5gb", 4)))],
         ),
-        good=placed(has("a", ("4g.20gb", 0))),
-        bad=placed(has("a", ("4g.20gb", 0))),
+        good=has("a", ("4g.20gb", 0)),
         bad_world=world(
             asks_for("a", _4g_20gb=1),
             nodes=[CUT],
             running=[(asks_for("r", _1g_5gb=1), has("r", ("1g.5gb", 3)))],
         ),
     ),
-    Case(
-        "mig",
-        "one instance of a GPU has its media engine",
+    "mig: one instance of a GPU has its media engine": Edge(
         world(asks_for("a", _1g_5gb_me=2), nodes=[CUT]),
-        good=placed(has("a", ("1g.5gb.me", 6), ("1g.5gb.me", 8))),
-        bad=placed(has("a", ("1g.5gb.me", 6), ("1g.5gb.me", 5))),
+        good=has("a", ("1g.5gb.me", 6), ("1g.5gb.me", 8)),
+        bad=has("a", ("1g.5gb.me", 6), ("1g.5gb.me", 5)),
     ),
-    Case(
-        "mig",
-        "a GPU in MIG mode is not given whole",
+    "mig: a GPU in MIG mode is not given whole": Edge(
         world(
             Pod(
                 "a",
@@ -98,19 +84,15 @@ MIG_CASES = (
             ),
             nodes=[CUT],
         ),
-        good=placed(put("a", ALL_CPUS, gpus=[2])),
-        bad=placed(put("a", ALL_CPUS, gpus=[1])),
+        good=put("a", ALL_CPUS, gpus=[2]),
+        bad=put("a", ALL_CPUS, gpus=[1]),
     ),
-    Case(
-        "mig",
-        "nor is a share of it given out",
+    "mig: nor is a share of it given out": Edge(
         world(SHARING, nodes=[CUT]),
-        good=placed(replace(put("a", ALL_CPUS), devices=(DeviceGrant("gpu", 2, share=HALF),))),
-        bad=placed(replace(put("a", ALL_CPUS), devices=(DeviceGrant("gpu", 1, share=HALF),))),
+        good=replace(put("a", ALL_CPUS), devices=(DeviceGrant("gpu", 2, share=HALF),)),
+        bad=replace(put("a", ALL_CPUS), devices=(DeviceGrant("gpu", 1, share=HALF),)),
     ),
-    Case(
-        "mig",
-        "who is new is not blamed for running pods that overlap",
+    "mig: who is new is not blamed for running pods that overlap": Edge(
         world(
             asks_for("a", _1g_5gb=1),
             nodes=[CUT],
@@ -119,25 +101,21 @@ MIG_CASES = (
                 (asks_for("s", _1g_5gb=1), has("s", ("1g.5gb", 3))),
             ],
         ),
-        good=placed(has("a", ("1g.5gb", 4))),
-        bad=placed(has("a", ("1g.5gb", 2))),
+        good=has("a", ("1g.5gb", 4)),
+        bad=has("a", ("1g.5gb", 2)),
     ),
-    Case(
-        "device-exclusive",
-        "one and the same instance twice is no overlap of two",
+    "device-exclusive: one and the same instance twice is no overlap of two": Edge(
         world(asks_for("a", _1g_5gb=1), asks_for("b", _1g_5gb=1), nodes=[CUT]),
-        good=placed(has("a", ("1g.5gb", 3)), has("b", ("1g.5gb", 4))),
-        bad=placed(has("a", ("1g.5gb", 3)), has("b", ("1g.5gb", 3))),
+        good=[has("a", ("1g.5gb", 3)), has("b", ("1g.5gb", 4))],
+        bad=[has("a", ("1g.5gb", 3)), has("b", ("1g.5gb", 3))],
     ),
-    Case(
-        "mig",
-        "a running pod that holds such a GPU whole has all of its slices and is not blamed",
+    "mig: a running pod that holds such a GPU whole has all of its slices and is not blamed": Edge(
         world(
             asks_for("a", _1g_5gb_me=1),
             nodes=[CUT],
             running=[(pod("r", gpus=1, qos=QosClass.LS), put("r", ALL_CPUS, gpus=[0]))],
         ),
-        good=placed(has("a", ("1g.5gb.me", 8))),
-        bad=placed(has("a", ("1g.5gb.me", 6))),
+        good=has("a", ("1g.5gb.me", 8)),
+        bad=has("a", ("1g.5gb.me", 6)),
     ),
-)
+}

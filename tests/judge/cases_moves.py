@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from judge.hand import Case, node, placed, pod, put, world
+from judge.hand import Edge, node, pod, put, world
 from placer_models.cluster import Instance, RunningGang, RunningPod
 from placer_models.policy import GatherLevel
 
@@ -25,48 +25,31 @@ def tied() -> Instance:
     return replace(moving(2), running=tuple(running), running_gangs=(together,))
 
 
-MOVE_CASES = (
-    Case(
-        "moves",
-        "as many running pods move as may",
+MOVE_EDGES = {
+    "moves: as many running pods move as may": Edge(
         moving(1),
-        good=placed(put("a", "0-1"), put("r", "0-1", on="m")),
-        bad=placed(put("a", "0-1"), put("r", "0-1", on="m"), put("s", "2-3", on="m")),
+        good=[put("a", "0-1"), put("r", "0-1", on="m")],
+        bad=[put("a", "0-1"), put("r", "0-1", on="m"), put("s", "2-3", on="m")],
     ),
-    Case(
-        "moves",
-        "other CPUs of the same node are another place",
-        moving(1),
-        good=placed(put("s", "4-5"), put("r", "2-3")),
-        bad=placed(put("s", "6-7"), put("r", "2-3")),
+    "moves: other CPUs of the same node are another place": Edge(
+        moving(1), good=[put("s", "4-5"), put("r", "2-3")], bad=[put("s", "6-7"), put("r", "2-3")]
     ),
-    Case(
-        "known",
-        "only who may move is placed anew",
+    "known: only who may move is placed anew": Edge(
         moving(1),
-        good=placed(put("r", "0-1", on="m")),
-        bad=placed(put("r", "0-1", on="m")),
+        good=put("r", "0-1", on="m"),
         bad_world=replace(moving(1), running=tuple(replace(r, movable=False) for r in RUNNING)),
     ),
-    Case(
-        "cpu-exclusive",
-        "who moves owns its CPUs there, and nothing where it was",
+    "cpu-exclusive: who moves owns its CPUs there, and nothing where it was": Edge(
         moving(1),
-        good=placed(put("a", "0-1"), put("r", "0-1", on="m")),
-        bad=placed(put("a", "0-1", on="m"), put("r", "0-1", on="m")),
+        good=[put("a", "0-1"), put("r", "0-1", on="m")],
+        bad=[put("a", "0-1", on="m"), put("r", "0-1", on="m")],
     ),
-    Case(
-        "gather",
-        "members of a running gang are where it gathers after they moved",
+    "gather: members of a running gang are where it gathers after they moved": Edge(
         tied(),
-        good=placed(put("r", "0-1", on="m", gang="g"), put("s", "4-5", on="m", gang="g")),
-        bad=placed(put("r", "0-1", on="m", gang="g")),
+        good=[put("r", "0-1", on="m", gang="g"), put("s", "4-5", on="m", gang="g")],
+        bad=put("r", "0-1", on="m", gang="g"),
     ),
-    Case(
-        "cpu-exclusive",
-        "who stays keeps its CPUs",
-        moving(1),
-        good=placed(put("a", "2-3")),
-        bad=placed(put("a", "4-5")),
+    "cpu-exclusive: who stays keeps its CPUs": Edge(
+        moving(1), good=put("a", "2-3"), bad=put("a", "4-5")
     ),
-)
+}

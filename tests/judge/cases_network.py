@@ -1,9 +1,9 @@
 """The edges of the rules about levels of the network."""
 
-from judge.hand import ALL_CPUS, Case, gang, node, placed, pod, put, world
+from judge.hand import ALL_CPUS, Edge, gang, node, pod, put, world
 from placer_models.cluster import Instance
 from placer_models.network import GatherOrSpread, LevelRule
-from placer_models.placement import Placement
+from placer_models.placement import PodPlacement
 from placer_models.policy import QosClass
 
 NODES = (
@@ -21,59 +21,41 @@ def asking(*rules: LevelRule) -> Instance:
     return world(gang("g", *MEMBERS, levels=rules), nodes=NODES)
 
 
-def on(*names: str) -> Placement:
+def on(*names: str) -> tuple[PodPlacement, ...]:
     """Place members on nodes, in turn."""
-    return placed(*(put(f"m{i}", ALL_CPUS, on=name, gang="g") for i, name in enumerate(names)))
+    return tuple(put(f"m{i}", ALL_CPUS, on=name, gang="g") for i, name in enumerate(names))
 
 
-NETWORK_CASES = (
-    Case(
-        "domain",
-        "a gang that gathers in a rack is where racks are",
-        asking(LevelRule("rack", GatherOrSpread.GATHER)),
-        good=on("c"),
-        bad=on("d"),
+NETWORK_EDGES = {
+    "domain: a gang that gathers in a rack is where racks are": Edge(
+        asking(LevelRule("rack", GatherOrSpread.GATHER)), good=on("c"), bad=on("d")
     ),
-    Case(
-        "domain",
-        "so is one that spreads, on every node",
+    "domain: so is one that spreads, on every node": Edge(
         asking(LevelRule("rack", GatherOrSpread.SPREAD, count=1)),
         good=on("a", "c"),
         bad=on("a", "d"),
     ),
-    Case(
-        "gather",
-        "members are in one rack",
-        asking(LevelRule("rack", GatherOrSpread.GATHER)),
-        good=on("a", "b"),
-        bad=on("a", "b", "c"),
+    "gather: members are in one rack": Edge(
+        asking(LevelRule("rack", GatherOrSpread.GATHER)), good=on("a", "b"), bad=on("a", "b", "c")
     ),
-    Case(
-        "gather",
-        "each of several levels counts",
+    "gather: each of several levels counts": Edge(
         asking(LevelRule("block", GatherOrSpread.GATHER), LevelRule("rack", GatherOrSpread.GATHER)),
         good=on("b", "b"),
         bad=on("b", "c"),
     ),
-    Case(
-        "spread",
-        "at most two members a rack",
+    "spread: at most two members a rack": Edge(
         asking(LevelRule("rack", GatherOrSpread.SPREAD, count=2)),
         good=on("a", "b", "c", "c"),
         bad=on("a", "b", "b", "c"),
     ),
-    Case(
-        "spread",
-        "every node is a domain of its own",
+    "spread: every node is a domain of its own": Edge(
         asking(LevelRule("node", GatherOrSpread.SPREAD, count=1)),
         good=on("a", "b", "d"),
         bad=on("a", "d", "d"),
     ),
-    Case(
-        "multiples",
-        "members come to a rack in pairs",
+    "multiples: members come to a rack in pairs": Edge(
         asking(LevelRule("rack", GatherOrSpread.MULTIPLES, count=2)),
         good=on("a", "b", "c", "c"),
         bad=on("a", "b", "b", "c"),
     ),
-)
+}

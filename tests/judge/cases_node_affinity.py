@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, Case, node, placed, put, world
+from judge.hand import ALL_CPUS, Edge, node, put, world
 from placer_models.node_affinity import NAME_FIELD, NodeAffinity, NodeTerm
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.selectors import LabelExpression, SelectorOperator
@@ -10,15 +10,13 @@ from placer_models.selectors import LabelExpression, SelectorOperator
 LABELLED = replace(node(), name="m", labels=(("disk", "ssd"), ("rank", "3")))
 
 
-def _case(what: str, *terms: NodeTerm) -> Case:
-    """Return a case in which the second node meets the terms and the first does not."""
+def _edge(*terms: NodeTerm) -> Edge:
+    """Return an edge at which the second node meets the terms and the first does not."""
     spec = PodSpec((Container("app", Resources()),), node_affinity=NodeAffinity(terms))
-    return Case(
-        "node-affinity",
-        what,
+    return Edge(
         world(Pod("a", "default", spec), nodes=[node(), LABELLED]),
-        good=placed(put("a", ALL_CPUS, on="m")),
-        bad=placed(put("a", ALL_CPUS)),
+        good=put("a", ALL_CPUS, on="m"),
+        bad=put("a", ALL_CPUS),
     )
 
 
@@ -26,18 +24,19 @@ def _term(key: str, operator: SelectorOperator, *values: str) -> NodeTerm:
     return NodeTerm((LabelExpression(key, operator, values),))
 
 
-NODE_AFFINITY_CASES = (
-    _case("In wants one of the values", _term("disk", SelectorOperator.IN, "nvme", "ssd")),
-    _case("Exists wants the key", _term("rank", SelectorOperator.EXISTS)),
-    _case("Gt compares numbers", _term("rank", SelectorOperator.GT, "2")),
-    _case("Lt is met by no node without the key", _term("rank", SelectorOperator.LT, "4")),
-    _case(
-        "one of several terms will do",
-        _term("disk", SelectorOperator.IN, "hdd"),
-        _term("disk", SelectorOperator.IN, "ssd"),
+NODE_AFFINITY_EDGES = {
+    "node-affinity: In wants one of the values": _edge(
+        _term("disk", SelectorOperator.IN, "nvme", "ssd")
     ),
-    _case(
-        "a name is asked for as a field",
-        NodeTerm(fields=(LabelExpression(NAME_FIELD, SelectorOperator.IN, ("m",)),)),
+    "node-affinity: Exists wants the key": _edge(_term("rank", SelectorOperator.EXISTS)),
+    "node-affinity: Gt compares numbers": _edge(_term("rank", SelectorOperator.GT, "2")),
+    "node-affinity: Lt is met by no node without the key": _edge(
+        _term("rank", SelectorOperator.LT, "4")
     ),
-)
+    "node-affinity: one of several terms will do": _edge(
+        _term("disk", SelectorOperator.IN, "hdd"), _term("disk", SelectorOperator.IN, "ssd")
+    ),
+    "node-affinity: a name is asked for as a field": _edge(
+        NodeTerm(fields=(LabelExpression(NAME_FIELD, SelectorOperator.IN, ("m",)),))
+    ),
+}

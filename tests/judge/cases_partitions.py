@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, MACHINE, Case, node, placed, pod, put, world
+from judge.hand import ALL_CPUS, MACHINE, Edge, node, pod, put, world
 from placer_models.cluster import Node
 from placer_models.device import PartitionTable
 from placer_models.pod import Pod
@@ -26,65 +26,47 @@ def scoped(gpus: int, scope: DeviceScope) -> Pod:
     return replace(plain, spec=replace(plain.spec, scopes=(("gpu", scope),)))
 
 
-PARTITION_CASES = (
-    Case(
-        "partition",
-        "the GPUs of a pod are one partition",
+PARTITION_EDGES = {
+    "partition: the GPUs of a pod are one partition": Edge(
         world(pod("a", gpus=2, qos=LS), nodes=[fabric((0, 1), (2, 3), (0, 1, 2, 3))]),
-        good=placed(put("a", ALL_CPUS, gpus=[2, 3])),
-        bad=placed(put("a", ALL_CPUS, gpus=[1, 2])),
+        good=put("a", ALL_CPUS, gpus=[2, 3]),
+        bad=put("a", ALL_CPUS, gpus=[1, 2]),
     ),
-    Case(
-        "partition",
-        "two partitions are not one",
+    "partition: two partitions are not one": Edge(
         world(pod("a", gpus=4, qos=LS), nodes=[fabric((0, 1), (2, 3), (0, 1, 2, 3))]),
-        good=placed(put("a", ALL_CPUS, gpus=[0, 1, 2, 3])),
-        bad=placed(put("a", ALL_CPUS, gpus=[0, 1, 2, 3])),
+        good=put("a", ALL_CPUS, gpus=[0, 1, 2, 3]),
         bad_world=world(pod("a", gpus=4, qos=LS), nodes=[fabric((0, 1), (2, 3))]),
     ),
-    Case(
-        "partition",
-        "one GPU is a partition too, where the table says so",
+    "partition: one GPU is a partition too, where the table says so": Edge(
         world(pod("a", gpus=1, qos=LS), nodes=[fabric((0,), (2, 3))]),
-        good=placed(put("a", ALL_CPUS, gpus=[0])),
-        bad=placed(put("a", ALL_CPUS, gpus=[1])),
+        good=put("a", ALL_CPUS, gpus=[0]),
+        bad=put("a", ALL_CPUS, gpus=[1]),
     ),
-    Case(
-        "partition",
-        "a pod without GPUs needs none",
+    "partition: a pod without GPUs needs none": Edge(
         world(pod("a", nics=1, qos=LS), nodes=[fabric((0, 1))]),
-        good=placed(put("a", ALL_CPUS, nics=[0])),
-        bad=placed(put("a", ALL_CPUS, gpus=[0])),
+        good=put("a", ALL_CPUS, nics=[0]),
+        bad=put("a", ALL_CPUS, gpus=[0]),
         bad_world=world(pod("a", gpus=1, qos=LS), nodes=[fabric((0, 1))]),
     ),
-    Case(
-        "partition",
-        "Prefer refuses nothing",
+    "partition: Prefer refuses nothing": Edge(
         world(pod("a", gpus=2, qos=LS), nodes=[fabric((0, 1), policy=PREFER)]),
-        good=placed(put("a", ALL_CPUS, gpus=[1, 2])),
-        bad=placed(put("a", ALL_CPUS, gpus=[1, 2])),
+        good=put("a", ALL_CPUS, gpus=[1, 2]),
         bad_world=world(pod("a", gpus=2, qos=LS), nodes=[fabric((0, 1))]),
     ),
-    Case(
-        "device-scope",
-        "all GPUs on one NUMA node",
+    "device-scope: all GPUs on one NUMA node": Edge(
         world(scoped(2, DeviceScope.NUMA_NODE)),
-        good=placed(put("a", ALL_CPUS, gpus=[2, 3])),
-        bad=placed(put("a", ALL_CPUS, gpus=[1, 2])),
+        good=put("a", ALL_CPUS, gpus=[2, 3]),
+        bad=put("a", ALL_CPUS, gpus=[1, 2]),
     ),
-    Case(
-        "device-scope",
-        "two GPUs of unknown switch are within none",
+    "device-scope: two GPUs of unknown switch are within none": Edge(
         world(scoped(2, DeviceScope.PCIE), nodes=[node(machine=SWITCHED)]),
-        good=placed(put("a", ALL_CPUS, gpus=[0, 1])),
-        bad=placed(put("a", ALL_CPUS, gpus=[2, 3])),
+        good=put("a", ALL_CPUS, gpus=[0, 1]),
+        bad=put("a", ALL_CPUS, gpus=[2, 3]),
     ),
-    Case(
-        "device-scope",
-        "one GPU is within any switch",
+    "device-scope: one GPU is within any switch": Edge(
         world(scoped(1, DeviceScope.PCIE)),
-        good=placed(put("a", ALL_CPUS, gpus=[2])),
-        bad=placed(put("a", ALL_CPUS, gpus=[0, 1])),
+        good=put("a", ALL_CPUS, gpus=[2]),
+        bad=put("a", ALL_CPUS, gpus=[0, 1]),
         bad_world=world(scoped(2, DeviceScope.PACKAGE)),
     ),
-)
+}

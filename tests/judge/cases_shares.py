@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, MACHINE, Case, node, placed, pod, put, world
+from judge.hand import ALL_CPUS, MACHINE, Edge, node, pod, put, world
 from placer_models.capacity import CapacityUnit, Quantity
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
@@ -80,67 +80,53 @@ NODE_OF_DISKS = [
     node(machine=replace(MACHINE, devices=(DISK, replace(DISK, minor=1), *MACHINE.devices)))
 ]
 
-QUANTITY_CASES = (
-    Case(
-        "device-share",
-        "a quantity of a device is given out once (B1)",
+QUANTITY_EDGES = {
+    "device-share: a quantity of a device is given out once (B1)": Edge(
         world(storing("a", amounts(6)), storing("b", amounts(4)), nodes=NODE_OF_DISKS),
-        good=placed(stores("a", {0: amounts(6)}), stores("b", {0: amounts(4)})),
-        bad=placed(stores("a", {0: amounts(6)}), stores("b", {0: amounts(5)})),
+        good=[stores("a", {0: amounts(6)}), stores("b", {0: amounts(4)})],
+        bad=[stores("a", {0: amounts(6)}), stores("b", {0: amounts(5)})],
         bad_world=world(storing("a", amounts(6)), storing("b", amounts(5)), nodes=NODE_OF_DISKS),
     ),
-    Case(
-        "device-share",
-        "each of several quantities of one device has to do",
+    "device-share: each of several quantities of one device has to do": Edge(
         world(storing("a", amounts(1, 4)), storing("b", amounts(1, 4)), nodes=NODE_OF_DISKS),
-        good=placed(stores("a", {0: amounts(1, 4)}), stores("b", {0: amounts(1, 4)})),
-        bad=placed(stores("a", {0: amounts(1, 4)}), stores("b", {0: amounts(1, 5)})),
+        good=[stores("a", {0: amounts(1, 4)}), stores("b", {0: amounts(1, 4)})],
+        bad=[stores("a", {0: amounts(1, 4)}), stores("b", {0: amounts(1, 5)})],
         bad_world=world(
             storing("a", amounts(1, 4)), storing("b", amounts(1, 5)), nodes=NODE_OF_DISKS
         ),
     ),
-    Case(
-        "device-share",
-        "two devices with enough together are not one with enough (B11)",
+    "device-share: two devices with enough together are not one with enough (B11)": Edge(
         world(
             storing("a", amounts(6)),
             nodes=NODE_OF_DISKS,
             running=[(storing("r", amounts(5)), stores("r", {0: amounts(5)}))],
         ),
-        good=placed(stores("a", {1: amounts(6)})),
-        bad=placed(stores("a", {0: amounts(6)})),
+        good=stores("a", {1: amounts(6)}),
+        bad=stores("a", {0: amounts(6)}),
     ),
-    Case(
-        "device-share",
-        "a percent of a disk is of all that it has",
+    "device-share: a percent of a disk is of all that it has": Edge(
         world(storing("a", DeviceShare(50)), storing("b", amounts(5, 4)), nodes=NODE_OF_DISKS),
-        good=placed(stores("a", {0: DeviceShare(50)}), stores("b", {0: amounts(5, 4)})),
-        bad=placed(stores("a", {0: DeviceShare(50)}), stores("b", {0: amounts(5, 5)})),
+        good=[stores("a", {0: DeviceShare(50)}), stores("b", {0: amounts(5, 4)})],
+        bad=[stores("a", {0: DeviceShare(50)}), stores("b", {0: amounts(5, 5)})],
         bad_world=world(
             storing("a", DeviceShare(50)), storing("b", amounts(5, 5)), nodes=NODE_OF_DISKS
         ),
     ),
-    Case(
-        "device-share",
-        "the amount held is the one asked for",
+    "device-share: the amount held is the one asked for": Edge(
         world(storing("a", amounts(3)), nodes=NODE_OF_DISKS),
-        good=placed(stores("a", {0: amounts(3)})),
-        bad=placed(stores("a", {0: amounts(2)})),
+        good=stores("a", {0: amounts(3)}),
+        bad=stores("a", {0: amounts(2)}),
     ),
-    Case(
-        "device-share",
-        "no device gives what it does not have",
+    "device-share: no device gives what it does not have": Edge(
         world(storing("a", amounts(10, 8)), nodes=NODE_OF_DISKS),
-        good=placed(stores("a", {1: amounts(10, 8)})),
-        bad=placed(stores("a", {1: amounts(10, 9)})),
+        good=stores("a", {1: amounts(10, 8)}),
+        bad=stores("a", {1: amounts(10, 9)}),
         bad_world=world(storing("a", amounts(10, 9)), nodes=NODE_OF_DISKS),
     ),
-    Case(
-        "device-exclusive",
-        "a whole disk is not shared",
+    "device-exclusive: a whole disk is not shared": Edge(
         world(storing("a", amounts(1)), pod("b", qos=LS), nodes=NODE_OF_DISKS),
-        good=placed(stores("a", {0: amounts(1)}), put("b", ALL_CPUS)),
-        bad=placed(stores("a", {0: amounts(1)}), stores("b", {0: None})),
+        good=[stores("a", {0: amounts(1)}), put("b", ALL_CPUS)],
+        bad=[stores("a", {0: amounts(1)}), stores("b", {0: None})],
         bad_world=world(
             storing("a", amounts(1)),
             replace(
@@ -153,128 +139,97 @@ QUANTITY_CASES = (
             nodes=NODE_OF_DISKS,
         ),
     ),
-)
+}
 
-SHARE_CASES = (
-    *QUANTITY_CASES,
-    Case(
-        "device-share",
-        "the compute of a device is given out once",
+SHARE_EDGES = {
+    **QUANTITY_EDGES,
+    "device-share: the compute of a device is given out once": Edge(
         world(sharing("a", HALF), sharing("b", HALF), nodes=NODES),
-        good=placed(holds("a", {0: HALF}), holds("b", {0: HALF})),
-        bad=placed(holds("a", {0: A_BIT_MORE}), holds("b", {0: HALF})),
+        good=[holds("a", {0: HALF}), holds("b", {0: HALF})],
+        bad=[holds("a", {0: A_BIT_MORE}), holds("b", {0: HALF})],
         bad_world=world(sharing("a", A_BIT_MORE), sharing("b", HALF), nodes=NODES),
     ),
-    Case(
-        "device-share",
-        "the memory of a device is given out once",
+    "device-share: the memory of a device is given out once": Edge(
         world(sharing("a", share(1, 6)), sharing("b", share(1, 4)), nodes=NODES),
-        good=placed(holds("a", {0: share(1, 6)}), holds("b", {0: share(1, 4)})),
-        bad=placed(holds("a", {0: share(1, 6)}), holds("b", {0: share(1, 5)})),
+        good=[holds("a", {0: share(1, 6)}), holds("b", {0: share(1, 4)})],
+        bad=[holds("a", {0: share(1, 6)}), holds("b", {0: share(1, 5)})],
         bad_world=world(sharing("a", share(1, 6)), sharing("b", share(1, 5)), nodes=NODES),
     ),
-    Case(
-        "device-share",
-        "percent of memory are exact, to less than a byte",
+    "device-share: percent of memory are exact, to less than a byte": Edge(
         world(sharing("a", share(1, 6)), sharing("b", share(1, None, 40)), nodes=NODES),
-        good=placed(holds("a", {0: share(1, 6)}), holds("b", {0: share(1, None, 40)})),
-        bad=placed(holds("a", {0: share(1, 6)}), holds("b", {0: share(1, 4, 41)})),
+        good=[holds("a", {0: share(1, 6)}), holds("b", {0: share(1, None, 40)})],
+        bad=[holds("a", {0: share(1, 6)}), holds("b", {0: share(1, 4, 41)})],
         bad_world=world(sharing("a", share(1, 6)), sharing("b", share(1, None, 41)), nodes=NODES),
     ),
-    Case(
-        "device-share",
-        "running pods keep their shares",
+    "device-share: running pods keep their shares": Edge(
         world(
             sharing("a", HALF), running=[(sharing("r", HALF), holds("r", {0: HALF}))], nodes=NODES
         ),
-        good=placed(holds("a", {0: HALF})),
-        bad=placed(holds("a", {0: A_BIT_MORE})),
+        good=holds("a", {0: HALF}),
+        bad=holds("a", {0: A_BIT_MORE}),
         bad_world=world(
             sharing("a", A_BIT_MORE),
             running=[(sharing("r", HALF), holds("r", {0: HALF}))],
             nodes=NODES,
         ),
     ),
-    Case(
-        "device-share",
-        "a share is the one that is asked for",
+    "device-share: a share is the one that is asked for": Edge(
         world(sharing("a", HALF), nodes=NODES),
-        good=placed(holds("a", {0: share(50, 5, 50)})),
-        bad=placed(holds("a", {0: share(50, 4, 40)})),
+        good=holds("a", {0: share(50, 5, 50)}),
+        bad=holds("a", {0: share(50, 4, 40)}),
     ),
-    Case(
-        "device-share",
-        "one share held twice is not two that are asked for",
+    "device-share: one share held twice is not two that are asked for": Edge(
         world(sharing("a", share(10, 1), share(20, 1)), nodes=NODES),
-        good=placed(holds("a", {0: share(20, 1), 1: share(10, 1)})),
-        bad=placed(holds("a", {0: share(10, 1), 1: share(10, 1)})),
+        good=holds("a", {0: share(20, 1), 1: share(10, 1)}),
+        bad=holds("a", {0: share(10, 1), 1: share(10, 1)}),
     ),
-    Case(
-        "device-share",
-        "a whole device beside a share is not one",
+    "device-share: a whole device beside a share is not one": Edge(
         world(beside_whole("a", HALF), nodes=NODES),
-        good=placed(holds("a", {0: None, 1: HALF})),
-        bad=placed(holds("a", {0: None, 1: A_BIT_MORE})),
+        good=holds("a", {0: None, 1: HALF}),
+        bad=holds("a", {0: None, 1: A_BIT_MORE}),
     ),
-    Case(
-        "device-share",
-        "running shares that no device can hold are not blamed on who is new",
+    "device-share: running shares that no device can hold are not blamed on who is new": Edge(
         world(
-            sharing("a", HALF),
-            running=[(sharing("r", share(1, 1)), holds("r", {0: share(1, 1)}))],
+            sharing("a", HALF), running=[(sharing("r", share(1, 1)), holds("r", {0: share(1, 1)}))]
         ),
-        good=placed(holds("a", {1: HALF})),
-        bad=placed(holds("a", {1: share(1, 1)})),
+        good=holds("a", {1: HALF}),
+        bad=holds("a", {1: share(1, 1)}),
         bad_world=world(sharing("a", share(1, 1))),
     ),
-    Case(
-        "device-share",
-        "memory in bytes comes from a device that has so much",
+    "device-share: memory in bytes comes from a device that has so much": Edge(
         world(sharing("a", share(1, 10)), nodes=NODES),
-        good=placed(holds("a", {0: share(1, 10)})),
-        bad=placed(holds("a", {0: share(1, 11)})),
+        good=holds("a", {0: share(1, 10)}),
+        bad=holds("a", {0: share(1, 11)}),
         bad_world=world(sharing("a", share(1, 11)), nodes=NODES),
     ),
-    Case(
-        "device-share",
-        "memory in bytes does not come from a device of unknown memory",
+    "device-share: memory in bytes does not come from a device of unknown memory": Edge(
         world(sharing("a", HALF)),
-        good=placed(holds("a", {0: HALF})),
-        bad=placed(holds("a", {0: share(1, 1)})),
+        good=holds("a", {0: HALF}),
+        bad=holds("a", {0: share(1, 1)}),
         bad_world=world(sharing("a", share(1, 1))),
     ),
-    Case(
-        "device-exclusive",
-        "a whole device is not shared",
+    "device-exclusive: a whole device is not shared": Edge(
         world(sharing("a", HALF), pod("b", gpus=1, qos=LS), nodes=NODES),
-        good=placed(holds("a", {0: HALF}), put("b", ALL_CPUS, gpus=[1])),
-        bad=placed(holds("a", {0: HALF}), put("b", ALL_CPUS, gpus=[0])),
+        good=[holds("a", {0: HALF}), put("b", ALL_CPUS, gpus=[1])],
+        bad=[holds("a", {0: HALF}), put("b", ALL_CPUS, gpus=[0])],
     ),
-    Case(
-        "device-exclusive",
-        "the shares of a pod are on different devices",
+    "device-exclusive: the shares of a pod are on different devices": Edge(
         world(sharing("a", share(10, 1), share(20, 1)), nodes=NODES),
-        good=placed(holds("a", {0: share(10, 1), 1: share(20, 1)})),
-        bad=placed(
-            replace(
-                holds("a", {}),
-                devices=(
-                    DeviceGrant("gpu", 0, share=share(10, 1)),
-                    DeviceGrant("gpu", 0, share=share(20, 1)),
-                ),
-            )
+        good=holds("a", {0: share(10, 1), 1: share(20, 1)}),
+        bad=replace(
+            holds("a", {}),
+            devices=(
+                DeviceGrant("gpu", 0, share=share(10, 1)),
+                DeviceGrant("gpu", 0, share=share(20, 1)),
+            ),
         ),
     ),
-    Case(
-        "device-count",
-        "who asks for a share does not get the whole device",
+    "device-count: who asks for a share does not get the whole device": Edge(
         world(sharing("a", HALF), nodes=NODES),
-        good=placed(holds("a", {0: HALF})),
-        bad=placed(holds("a", {0: None})),
+        good=holds("a", {0: HALF}),
+        bad=holds("a", {0: None}),
     ),
-    Case(
-        "device-share",
-        "running pods may hold more than there is; who adds to it is blamed",
+    "device-share: running pods may hold more than there is; who adds to it is blamed": Edge(
         world(
             sharing("a", HALF),
             nodes=NODES,
@@ -283,18 +238,16 @@ SHARE_CASES = (
                 (sharing("s", A_BIT_MORE), holds("s", {0: A_BIT_MORE})),
             ],
         ),
-        good=placed(holds("a", {1: HALF})),
-        bad=placed(holds("a", {0: HALF})),
+        good=holds("a", {1: HALF}),
+        bad=holds("a", {0: HALF}),
     ),
-    Case(
-        "device-exclusive",
-        "nor is one that a running pod has whole",
+    "device-exclusive: nor is one that a running pod has whole": Edge(
         world(
             sharing("a", HALF),
             nodes=NODES,
             running=[(pod("r", gpus=1, qos=LS), put("r", ALL_CPUS, gpus=[0]))],
         ),
-        good=placed(holds("a", {1: HALF})),
-        bad=placed(holds("a", {0: HALF})),
+        good=holds("a", {1: HALF}),
+        bad=holds("a", {0: HALF}),
     ),
-)
+}

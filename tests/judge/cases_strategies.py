@@ -7,7 +7,7 @@ NICs 0 and 1 below a, 2 below b.
 from dataclasses import replace
 
 from judge.cases_joint import switched
-from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
+from judge.hand import ALL_CPUS, Edge, node, pod, put, world
 from placer_models.cluster import Node
 from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import DeviceRequestFanOut
@@ -61,75 +61,55 @@ def parts(place: PodPlacement, percent: int) -> PodPlacement:
 
 LIKES = Strength.PREFERRED
 
-STRATEGY_CASES = (
-    Case(
-        "device-strategy",
-        "all NICs of the node",
+STRATEGY_EDGES = {
+    "device-strategy: all NICs of the node": Edge(
         world(applying("a"), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, nics=[0, 1, 2])),
-        bad=placed(put("a", ALL_CPUS, nics=[0, 1])),
+        good=put("a", ALL_CPUS, nics=[0, 1, 2]),
+        bad=put("a", ALL_CPUS, nics=[0, 1]),
     ),
-    Case(
-        "device-strategy",
-        "all that are healthy",
+    "device-strategy: all that are healthy": Edge(
         world(applying("a"), nodes=[healthy_but(1)]),
-        good=placed(put("a", ALL_CPUS, nics=[0, 2])),
-        bad=placed(put("a", ALL_CPUS, nics=[2])),
+        good=put("a", ALL_CPUS, nics=[0, 2]),
+        bad=put("a", ALL_CPUS, nics=[2]),
     ),
-    Case(
-        "device-strategy",
-        "a share of each of them",
+    "device-strategy: a share of each of them": Edge(
         world(applying("a", percent=30), nodes=HERE),
-        good=placed(parts(put("a", ALL_CPUS, nics=[0, 1, 2]), 30)),
-        bad=placed(parts(put("a", ALL_CPUS, nics=[1, 2]), 30)),
+        good=parts(put("a", ALL_CPUS, nics=[0, 1, 2]), 30),
+        bad=parts(put("a", ALL_CPUS, nics=[1, 2]), 30),
     ),
-    Case(
-        "device-count",
-        "no whole ones where shares are asked for",
+    "device-count: no whole ones where shares are asked for": Edge(
         world(applying("a", percent=30), nodes=HERE),
-        good=placed(parts(put("a", ALL_CPUS, nics=[0, 1, 2]), 30)),
-        bad=placed(put("a", ALL_CPUS, nics=[0, 1, 2])),
+        good=parts(put("a", ALL_CPUS, nics=[0, 1, 2]), 30),
+        bad=put("a", ALL_CPUS, nics=[0, 1, 2]),
     ),
-    Case(
-        "device-strategy",
-        "one of them for each switch of the GPUs",
+    "device-strategy: one of them for each switch of the GPUs": Edge(
         world(applying("a", 2, EACH), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, gpus=[0, 1], nics=[1])),
-        bad=placed(put("a", ALL_CPUS, gpus=[0, 1], nics=[0, 1])),
+        good=put("a", ALL_CPUS, gpus=[0, 1], nics=[1]),
+        bad=put("a", ALL_CPUS, gpus=[0, 1], nics=[0, 1]),
     ),
-    Case(
-        "joint",
-        "each switch of the GPUs gives one",
+    "joint: each switch of the GPUs gives one": Edge(
         world(applying("a", 3, EACH), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0, 2])),
-        bad=placed(put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0])),
+        good=put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0, 2]),
+        bad=put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0]),
     ),
-    Case(
-        "device-strategy",
-        "a wish is for one of a switch, too",
+    "device-strategy: a wish is for one of a switch, too": Edge(
         world(applying("a", 3, EACH, strength=LIKES), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0])),
-        bad=placed(put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0, 1])),
+        good=put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0]),
+        bad=put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0, 1]),
     ),
-    Case(
-        "device-strategy",
-        "and for no more than there are switches with GPUs",
+    "device-strategy: and for no more than there are switches with GPUs": Edge(
         world(applying("a", 1, EACH, strength=LIKES), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, gpus=[0], nics=[2])),
-        bad=placed(put("a", ALL_CPUS, gpus=[0], nics=[0, 2])),
+        good=put("a", ALL_CPUS, gpus=[0], nics=[2]),
+        bad=put("a", ALL_CPUS, gpus=[0], nics=[0, 2]),
     ),
-    Case(
-        "device-strategy",
-        "a GPU of no known switch counts as one",
+    "device-strategy: a GPU of no known switch counts as one": Edge(
         world(applying("a", 2, EACH, strength=LIKES), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, gpus=[0, 3], nics=[0, 2])),
-        bad=placed(put("a", ALL_CPUS, gpus=[0, 1], nics=[0, 2])),
+        good=put("a", ALL_CPUS, gpus=[0, 3], nics=[0, 2]),
+        bad=put("a", ALL_CPUS, gpus=[0, 1], nics=[0, 2]),
     ),
-    Case(
-        "device-strategy",
-        "one at least",
+    "device-strategy: one at least": Edge(
         world(applying("a", 1, EACH, strength=LIKES), nodes=HERE),
-        good=placed(put("a", ALL_CPUS, gpus=[0], nics=[0])),
-        bad=placed(put("a", ALL_CPUS, gpus=[0])),
+        good=put("a", ALL_CPUS, gpus=[0], nics=[0]),
+        bad=put("a", ALL_CPUS, gpus=[0]),
     ),
-)
+}

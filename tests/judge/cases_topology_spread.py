@@ -2,22 +2,15 @@
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
-from placer_models.cluster import Node
+from judge.cases_affinity import ZONES, in_zone, on
+from judge.hand import Edge, at, node, pod, world
 from placer_models.node_affinity import NodeAffinity, NodeTerm
-from placer_models.placement import PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import QosClass, Strength
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
 from placer_models.topology_spread import SpreadConstraint
 
-
-def in_zone(name: str, zone: str) -> Node:
-    return replace(node(name), labels=(("zone", zone),))
-
-
-ZONES = (in_zone("n", "a"), in_zone("m", "a"), in_zone("o", "b"), node("p"))
 FULL = Taint("disk", "full", TaintEffect.NO_SCHEDULE)
 EVENLY = SpreadConstraint("zone", labels=(("app", "web"),))
 
@@ -44,10 +37,6 @@ def tolerant(name: str, constraint: SpreadConstraint) -> Pod:
     return replace(pod, spec=replace(pod.spec, tolerations=(every,)))
 
 
-def on(name: str, where: str) -> PodPlacement:
-    return put(name, ALL_CPUS, on=where)
-
-
 A, B, C = (web(name, EVENLY) for name in "abc")
 PLAIN = web("plain")
 BY_NODE = SpreadConstraint("node", labels=(("app", "web"),))
@@ -62,155 +51,115 @@ OF_DISKS = tuple(
 )
 WISHED_RACKS = (EVENLY, replace(BY_RACK, strength=Strength.PREFERRED))
 
-TOPOLOGY_SPREAD_CASES = (
-    Case(
-        "topology-spread",
-        "no zone has two more than another",
-        world(A, B, nodes=ZONES),
-        good=placed(on("a", "n"), on("b", "o")),
-        bad=placed(on("a", "n"), on("b", "m")),
+TOPOLOGY_SPREAD_EDGES = {
+    "topology-spread: no zone has two more than another": Edge(
+        world(A, B, nodes=ZONES), good=at(a="n", b="o"), bad=at(a="n", b="m")
     ),
-    Case(
-        "topology-spread",
-        "a larger skew allows more",
+    "topology-spread: a larger skew allows more": Edge(
         world(*(web(name, replace(EVENLY, max_skew=2)) for name in "abc"), nodes=ZONES),
-        good=placed(on("a", "n"), on("b", "m")),
-        bad=placed(on("a", "n"), on("b", "m"), on("c", "m")),
+        good=at(a="n", b="m"),
+        bad=at(a="n", b="m", c="m"),
     ),
-    Case(
-        "topology-spread",
-        "running pods count",
-        world(A, nodes=ZONES, running=[(web("r"), on("r", "n"))]),
-        good=placed(on("a", "o")),
-        bad=placed(on("a", "m")),
+    "topology-spread: running pods count": Edge(
+        world(A, nodes=ZONES, running=[(web("r"), on("r", "n"))]), good=at(a="o"), bad=at(a="m")
     ),
-    Case(
-        "topology-spread",
-        "pods that ask for nothing count, and bind nobody",
+    "topology-spread: pods that ask for nothing count, and bind nobody": Edge(
         world(A, PLAIN, web("other"), nodes=ZONES),
-        good=placed(on("plain", "n"), on("other", "n")),
-        bad=placed(on("a", "n"), on("plain", "n")),
+        good=at(plain="n", other="n"),
+        bad=at(a="n", plain="n"),
     ),
-    Case(
-        "topology-spread",
-        "a running pod that asks binds nobody",
+    "topology-spread: a running pod that asks binds nobody": Edge(
         world(PLAIN, nodes=ZONES, running=[(A, on("a", "n"))]),
-        good=placed(on("plain", "m")),
-        bad=placed(on("b", "m")),
+        good=at(plain="m"),
+        bad=at(b="m"),
         bad_world=world(B, nodes=ZONES, running=[(A, on("a", "n"))]),
     ),
-    Case(
-        "topology-spread",
-        "a node of no zone is not looked at, and takes none of them",
-        world(A, PLAIN, nodes=ZONES),
-        good=placed(on("a", "n"), on("plain", "p")),
-        bad=placed(on("a", "p")),
+    "topology-spread: a node of no zone is not looked at, and takes none of them": Edge(
+        world(A, PLAIN, nodes=ZONES), good=at(a="n", plain="p"), bad=at(a="p")
     ),
-    Case(
-        "topology-spread",
-        "only nodes that the pod selects are looked at",
-        world(
-            web("a", EVENLY, zone="a"),
-            nodes=ZONES,
-            running=[(web("r"), on("r", "n"))],
-        ),
-        good=placed(on("a", "m")),
-        bad=placed(on("a", "m")),
+    "topology-spread: only nodes that the pod selects are looked at": Edge(
+        world(web("a", EVENLY, zone="a"), nodes=ZONES, running=[(web("r"), on("r", "n"))]),
+        good=at(a="m"),
         bad_world=world(
             web("a", replace(EVENLY, by_selector=False), zone="a"),
             nodes=ZONES,
             running=[(web("r"), on("r", "n"))],
         ),
     ),
-    Case(
-        "topology-spread",
-        "a closed node counts, also where cordoned ones do not",
+    "topology-spread: a closed node counts, also where cordoned ones do not": Edge(
         world(
             web("a", replace(EVENLY, by_taints=True)),
             nodes=[replace(one, cordoned=one.name == "o") for one in ZONES],
             running=[(web("r"), on("r", "n"))],
         ),
-        good=placed(on("a", "n")),
-        bad=placed(on("a", "n")),
+        good=at(a="n"),
         bad_world=world(
             web("a", replace(EVENLY, by_taints=True)),
             nodes=[replace(one, closed=one.name == "o") for one in ZONES],
             running=[(web("r"), on("r", "n"))],
         ),
     ),
-    Case(
-        "topology-spread",
-        "a label that says what a node can give is none that the pod selects nodes by",
+    (
+        "topology-spread: a label that says what a node can give is none that "
+        "the pod selects nodes by"
+    ): Edge(
         world(
-            web("a", EVENLY, **{"disk": "ssd"}),
-            nodes=OF_DISKS,
-            running=[(web("r"), on("r", "n"))],
+            web("a", EVENLY, **{"disk": "ssd"}), nodes=OF_DISKS, running=[(web("r"), on("r", "n"))]
         ),
-        good=placed(on("a", "m")),
-        bad=placed(on("a", "m")),
+        good=at(a="m"),
         bad_world=world(
             web("a", EVENLY, **{"placer:claimable": "disk"}),
             nodes=OF_DISKS,
             running=[(web("r"), on("r", "n"))],
         ),
     ),
-    Case(
-        "topology-spread",
-        "only nodes that its node affinity admits are looked at",
+    "topology-spread: only nodes that its node affinity admits are looked at": Edge(
         world(choosy(EVENLY), nodes=ZONES, running=[(web("r"), on("r", "n"))]),
-        good=placed(on("choosy", "m")),
-        bad=placed(on("choosy", "m")),
+        good=at(choosy="m"),
         bad_world=world(
             choosy(replace(EVENLY, by_selector=False)),
             nodes=ZONES,
             running=[(web("r"), on("r", "n"))],
         ),
     ),
-    Case(
-        "topology-spread",
-        "with fewer zones than are wanted each may have so many as the skew",
+    "topology-spread: with fewer zones than are wanted each may have so many as the skew": Edge(
         world(*(web(name, replace(EVENLY, min_domains=3)) for name in "abc"), nodes=ZONES),
-        good=placed(on("a", "n"), on("b", "o")),
-        bad=placed(on("a", "n"), on("b", "o"), on("c", "m")),
+        good=at(a="n", b="o"),
+        bad=at(a="n", b="o", c="m"),
     ),
-    Case(
-        "topology-spread",
-        "closed nodes count, but not to who honors taints",
+    "topology-spread: closed nodes count, but not to who honors taints": Edge(
         world(
             web("a", replace(EVENLY, by_taints=True)),
             nodes=(ZONES[0], ZONES[1], replace(ZONES[2], cordoned=True)),
             running=[(web("r"), on("r", "n"))],
         ),
-        good=placed(on("a", "m")),
-        bad=placed(on("a", "m")),
+        good=at(a="m"),
         bad_world=world(
             web("a", EVENLY),
             nodes=(ZONES[0], ZONES[1], replace(ZONES[2], cordoned=True)),
             running=[(web("r"), on("r", "n"))],
         ),
     ),
-    Case(
-        "topology-spread",
-        "nodes with taints that a pod does not tolerate count, but not to who honors taints",
+    (
+        "topology-spread: nodes with taints that a pod does not tolerate "
+        "count, but not to who honors taints"
+    ): Edge(
         world(
             web("a", replace(EVENLY, by_taints=True)),
             nodes=(ZONES[0], ZONES[1], replace(ZONES[2], taints=(FULL,))),
             running=[(web("r"), on("r", "n"))],
         ),
-        good=placed(on("a", "m")),
-        bad=placed(on("a", "m")),
+        good=at(a="m"),
         bad_world=world(
             tolerant("a", replace(EVENLY, by_taints=True)),
             nodes=(ZONES[0], ZONES[1], replace(ZONES[2], taints=(FULL,))),
             running=[(web("r"), on("r", "n"))],
         ),
     ),
-    Case(
-        "topology-spread",
-        "each constraint is to be kept: over zones and over nodes",
+    "topology-spread: each constraint is to be kept: over zones and over nodes": Edge(
         world(web("a", *TWICE), web("b", *TWICE), web("c", *TWICE), nodes=ZONES[:3]),
-        good=placed(on("a", "n"), on("b", "o"), on("c", "m")),
-        bad=placed(on("a", "n"), on("b", "o"), on("c", "n")),
+        good=at(a="n", b="o", c="m"),
+        bad=at(a="n", b="o", c="n"),
         bad_world=world(
             web("a", *TWICE),
             web("b", *TWICE),
@@ -219,23 +168,20 @@ TOPOLOGY_SPREAD_CASES = (
             running=[(web("r"), on("r", "o"))],
         ),
     ),
-    Case(
-        "topology-spread",
-        "only nodes in a domain of every key are looked at",
+    "topology-spread: only nodes in a domain of every key are looked at": Edge(
         world(web("a", EVENLY, BY_RACK), web("b", EVENLY, BY_RACK), nodes=RACKED),
-        good=placed(on("a", "n"), on("b", "n")),
-        bad=placed(on("a", "n"), on("b", "m")),
+        good=at(a="n", b="n"),
+        bad=at(a="n", b="m"),
     ),
-    Case(
-        "topology-spread",
-        "the keys of preferred constraints are asked of no node that a required one looks at",
+    (
+        "topology-spread: the keys of preferred constraints are asked of no "
+        "node that a required one looks at"
+    ): Edge(
         world(web("a", *WISHED_RACKS), web("b", *WISHED_RACKS), nodes=RACKED),
-        good=placed(on("a", "n"), on("b", "m")),
-        bad=placed(on("a", "n"), on("b", "n")),
+        good=at(a="n", b="m"),
+        bad=at(a="n", b="n"),
     ),
-    Case(
-        "topology-spread",
-        "pods of other namespaces do not count",
+    "topology-spread: pods of other namespaces do not count": Edge(
         world(
             A,
             nodes=ZONES,
@@ -243,8 +189,7 @@ TOPOLOGY_SPREAD_CASES = (
                 (replace(PLAIN, namespace="team"), replace(on("plain", "n"), namespace="team"))
             ],
         ),
-        good=placed(on("a", "m")),
-        bad=placed(on("a", "m")),
+        good=at(a="m"),
         bad_world=world(A, nodes=ZONES, running=[(PLAIN, on("plain", "n"))]),
     ),
-)
+}

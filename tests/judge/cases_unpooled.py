@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
+from judge.hand import ALL_CPUS, Edge, node, pod, put, world
 from placer_models.cluster import Node
 from placer_models.cpuset import parse_cpu_list
 from placer_models.policy import QosClass
@@ -18,59 +18,44 @@ def keeping(unpooled: str, reserved: str = "") -> Node:
 SYSTEM = keeping("0-1", reserved="0-1")
 PINNED = [(pod("r", 2), put("r", "0-1"))]
 
-UNPOOLED_CASES = (
-    Case(
-        "shared-pool",
-        "reserved CPUs that are for the system alone are not in the shared pool",
+UNPOOLED_EDGES = {
+    "shared-pool: reserved CPUs that are for the system alone are not in the shared pool": Edge(
         world(pod("b", 7, qos=LS), nodes=[SYSTEM]),
-        good=placed(put("b", "2-8")),
-        bad=placed(put("b", ALL_CPUS, parts={"app": "2-8"})),
+        good=put("b", "2-8"),
+        bad=put("b", ALL_CPUS, parts={"app": "2-8"}),
     ),
-    Case(
-        "shared-pool",
-        "an LS pod needs a CPU that is not for the system alone",
+    "shared-pool: an LS pod needs a CPU that is not for the system alone": Edge(
         world(pod("a", 6), pod("b", qos=LS), nodes=[SYSTEM]),
-        good=placed(put("a", "2-7"), put("b", "8")),
-        bad=placed(put("a", "2-8"), put("b", "")),
+        good=[put("a", "2-7"), put("b", "8")],
+        bad=[put("a", "2-8"), put("b", "")],
         bad_world=world(pod("a", 7), pod("b", qos=LS), nodes=[SYSTEM]),
     ),
-    Case(
-        "shared-pool",
-        "of CPUs that nobody owns any more LS pods have a share",
+    "shared-pool: of CPUs that nobody owns any more LS pods have a share": Edge(
         world(pod("b", 9, qos=LS), nodes=[keeping("0-1")]),
-        good=placed(put("b", ALL_CPUS)),
-        bad=placed(put("b", "2-8", parts={"app": ALL_CPUS})),
+        good=put("b", ALL_CPUS),
+        bad=put("b", "2-8", parts={"app": ALL_CPUS}),
     ),
-    Case(
-        "be-pool",
-        "reserved CPUs that are for the system alone are not in the BE pool",
+    "be-pool: reserved CPUs that are for the system alone are not in the BE pool": Edge(
         world(pod("b", 7, qos=BE), nodes=[SYSTEM]),
-        good=placed(put("b", "2-8")),
-        bad=placed(put("b", ALL_CPUS, parts={"app": "2-8"})),
+        good=put("b", "2-8"),
+        bad=put("b", ALL_CPUS, parts={"app": "2-8"}),
     ),
-    Case(
-        "be-pool",
-        "CPUs that a kubelet has pinned to a running pod are not in the BE pool",
+    "be-pool: CPUs that a kubelet has pinned to a running pod are not in the BE pool": Edge(
         world(pod("b", 1, qos=BE), nodes=[keeping("0-1")], running=PINNED),
-        good=placed(put("b", "2-8")),
-        bad=placed(put("b", ALL_CPUS, parts={"app": "2-8"})),
+        good=put("b", "2-8"),
+        bad=put("b", ALL_CPUS, parts={"app": "2-8"}),
     ),
-    Case(
-        "be-pool",
-        "BE pods ask for no more than pinned CPUs leave",
+    "be-pool: BE pods ask for no more than pinned CPUs leave": Edge(
         world(pod("b", 7, qos=BE), nodes=[keeping("0-1")], running=PINNED),
-        good=placed(put("b", "2-8")),
-        bad=placed(put("b", "2-8")),
+        good=put("b", "2-8"),
         bad_world=world(pod("b", 7.001, qos=BE), nodes=[keeping("0-1")], running=PINNED),
     ),
-    Case(
-        "be-pool",
-        "a BE pod needs a CPU that is neither pinned nor an LSE pod's",
+    "be-pool: a BE pod needs a CPU that is neither pinned nor an LSE pod's": Edge(
         world(pod("a", 6, qos=LSE), pod("b", qos=BE), nodes=[keeping("0-1")], running=PINNED),
-        good=placed(put("a", "2-7"), put("b", "8")),
-        bad=placed(put("a", "2-8"), put("b", "")),
+        good=[put("a", "2-7"), put("b", "8")],
+        bad=[put("a", "2-8"), put("b", "")],
         bad_world=world(
             pod("a", 7, qos=LSE), pod("b", qos=BE), nodes=[keeping("0-1")], running=PINNED
         ),
     ),
-)
+}

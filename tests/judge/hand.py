@@ -227,6 +227,11 @@ def put(
     )
 
 
+def at(**nodes: str) -> tuple[PodPlacement, ...]:
+    """Return the places of pods, by their names, in the pools of nodes."""
+    return tuple(put(name, ALL_CPUS, on=node) for name, node in nodes.items())
+
+
 def world(
     *waiting: Pod | Gang,
     nodes: Sequence[Node] | None = None,
@@ -254,18 +259,40 @@ def with_id(place: PodPlacement, id: str) -> PodPlacement:
     return replace(place, devices=(replace(first, id=id), *rest))
 
 
-class Case(NamedTuple):
-    """The edge of a rule: a placement just inside it, and one just outside.
+Places = PodPlacement | Sequence[PodPlacement]
+
+
+class Edge(NamedTuple):
+    """The edge of a rule: places just inside it, and places just outside.
 
     Attributes:
-        claim: What holds, in a few words.
-        bad_world: Where the bad placement is, if not in the same world.
+        bad: If none are given, the good ones are bad in the other world.
+        bad_world: Where the bad places are, if not in the same world.
 
     """
+
+    world: Instance
+    good: Places
+    bad: Places | None = None
+    bad_world: Instance | None = None
+
+
+class Case(NamedTuple):
+    """An edge with the rule that it is of, and a claim: what holds, in a few words."""
 
     rule: str
     claim: str
     world: Instance
     good: Placement
     bad: Placement
-    bad_world: Instance | None = None
+    bad_world: Instance | None
+
+
+def case(name: str, edge: Edge) -> Case:
+    """Return the edge with its name, which is the rule and the claim with a colon between."""
+    rule, claim = name.split(": ", 1)
+    good, bad = (
+        placed(places) if isinstance(places, PodPlacement) else placed(*places)
+        for places in (edge.good, edge.good if edge.bad is None else edge.bad)
+    )
+    return Case(rule, claim, edge.world, good, bad, edge.bad_world)

@@ -3,6 +3,7 @@
 import pytest
 
 from judge.cases_network import asking, on
+from judge.hand import placed
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer_models.goals import GATHERING
@@ -31,7 +32,7 @@ def test_what_a_wish_falls_short(rule: LevelRule, names: str, short: int) -> Non
     """
     Domains beyond one, or members of a domain beyond the most; no wish is a reason to refuse.
     """
-    instance, placement = asking(rule), on(*names)
+    instance, placement = asking(rule), placed(*on(*names))
 
     assert breaches(instance, placement) == ()
     assert dict(measure(instance, placement))[GATHERING] == short
@@ -44,5 +45,5 @@ def test_wishes_add_up_and_demands_have_no_tier() -> None:
     both = asking(LevelRule("rack", GATHER, WISH), LevelRule("node", GATHER, WISH))
     demand = asking(LevelRule("rack", GATHER))
 
-    assert dict(measure(both, on("a", "b", "c")))[GATHERING] == 1 + 2
-    assert GATHERING not in dict(measure(demand, on("a", "b")))
+    assert dict(measure(both, placed(*on("a", "b", "c"))))[GATHERING] == 1 + 2
+    assert GATHERING not in dict(measure(demand, placed(*on("a", "b"))))

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from brute_force import best_placement
 from exact_checks import check_exact, check_greedy
-from judge.cases_topology_spread import BY_RACK, EVENLY, RACKED, ZONES, on, web
+from judge.cases_affinity import ZONES, on
+from judge.cases_topology_spread import BY_RACK, EVENLY, RACKED, web
 from judge.hand import node, placed, world
 from placer.judge.measure import measure
 from placer_models.cluster import Instance
