@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
+import _worlds
+from _worlds import lone
+
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU, Device, LinkMatrix
@@ -15,7 +18,6 @@ from placer_models.device_share import WHOLE_PERCENT, DeviceShare
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import BindPolicy, QosClass, Strength
 from placer_models.selectors import Labels
-from placer_models.topology import Cpu, NumaNode, Topology
 from placer_models.topology_spread import SpreadConstraint
 
 PODS_A_NODE = 8
@@ -192,13 +194,11 @@ def machine(
     name: str, cpus: int, threads: int, memory_bytes: int, gpus: int, *, linked: bool
 ) -> Machine:
     """Return a machine of one NUMA node, with so many threads to a core."""
-    topology = Topology(
-        "x86_64",
-        tuple(Cpu(i, i // threads, 0, 0) for i in range(cpus)),
-        (NumaNode(0, memory_bytes),),
-    )
     devices = tuple(Device(GPU, i, memory_bytes=GPU_BYTES, numa_node=0) for i in range(gpus))
-    return Machine(name, "", topology, devices, two_islands(gpus) if linked and gpus else None)
+    links = two_islands(gpus) if linked and gpus else None
+    return _worlds.machine(
+        name, cpus, (memory_bytes,), threads=threads, devices=devices, gpu_links=links
+    )
 
 
 def two_islands(gpus: int) -> LinkMatrix:
@@ -234,7 +234,7 @@ def gangs_of(family: Family, number: int, one: PodSet) -> Sequence[Gang]:
     pods = tuple(Pod(f"set-{number}-{i}", "default", spec) for i in range(one.size))
     if one.minimum:
         return (Gang(f"set-{number}", "default", pods, one.minimum, priority=one.priority),)
-    return [Gang(pod.name, "default", (pod,), 1, priority=one.priority, lone=True) for pod in pods]
+    return [lone(pod, one.priority) for pod in pods]
 
 
 def gpus_of(percent: int) -> tuple[DeviceRequest, ...]:

@@ -2,15 +2,17 @@
 
 import random
 import statistics
-import time
 from collections.abc import Callable, Mapping
+from time import perf_counter
+
+from _timing import timed
+from _worlds import lone, machine, running_pod
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance, Machine, Node, RunningPod
-from placer_models.placement import PartlyPlaced, Placed, PodPlacement
-from placer_models.pod import Gang, Pod
-from placer_models.topology import Cpu, NumaNode, Topology
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.placement import PartlyPlaced, Placed
+from placer_models.pod import Pod
 
 SIZES = ((64, 2), (128, 8))
 """Cores and NUMA nodes."""
@@ -21,17 +23,7 @@ Holder = Callable[[str, int, random.Random], Pod]
 
 def node(cores: int, numa_nodes: int) -> Node:
     """Return the node, empty."""
-    cpus = tuple(
-        Cpu(i, core=i // 2, package=0, numa_node=i * numa_nodes // (2 * cores))
-        for i in range(2 * cores)
-    )
-    numas = tuple(NumaNode(n, 0) for n in range(numa_nodes))
-    return Node("n", Machine(f"{cores}", "", Topology("x86_64", cpus, numas)))
-
-
-def lone(one: Pod) -> Gang:
-    """Return the gang of one that stands for a pod without a gang."""
-    return Gang(one.name, one.namespace, (one,), 1, lone=True)
+    return Node("n", machine(f"{cores}", 2 * cores, (0,) * numa_nodes, threads=2))
 
 
 def half_full(
@@ -39,23 +31,19 @@ def half_full(
 ) -> tuple[Node, tuple[RunningPod, ...]]:
     """Return the node, and pods of one, two or four CPUs that run there."""
     free = list(range(2 * cores))
-    running = []
+    found = []
     while len(free) > cores:
         count = rng.choice((1, 2, 4))
         first = rng.randrange(len(free) - count)
         cpus, free[first : first + count] = free[first : first + count], []
-        one = holder(f"r{len(running)}", count, rng)
-        place = PodPlacement(one.name, "default", None, "n", frozenset(cpus))
-        running.append(RunningPod(one, place))
-    return node(cores, numa_nodes), tuple(running)
+        found.append(running_pod(holder(f"r{len(found)}", count, rng), "n", frozenset(cpus)))
+    return node(cores, numa_nodes), tuple(found)
 
 
-def timed(instance: Instance, limit_s: float = 60.0) -> tuple[float, str]:
+def solved(instance: Instance, limit_s: float = 60.0) -> tuple[float, str]:
     """Return the seconds of a solve, pods placed, and how many of its tiers were proven."""
-    began = time.perf_counter()
     options = SolveOptions(engine=Engine.EXACT, workers=1, seed=1, time_limit_s=limit_s)
-    answer = solve(instance, options)
-    took_s = time.perf_counter() - began
+    took_s, answer = timed(perf_counter, solve, instance, options)
     if not isinstance(answer, Placed | PartlyPlaced):
         return took_s, type(answer).__name__
     proven = f"{sum(tier.proven for tier in answer.tiers)} of {len(answer.tiers)} tiers"
@@ -70,8 +58,8 @@ def print_one_pod(head: str, pods: Mapping[str, Pod], rounds: int, holder: Holde
         for word, pod in pods.items():
             took = []
             for seed in range(rounds):
-                on, running = half_full(cores, numa_nodes, random.Random(seed), holder)
-                took.append(timed(Instance((on,), (lone(pod),), running=running))[0])
+                on, old = half_full(cores, numa_nodes, random.Random(seed), holder)
+                took.append(solved(Instance((on,), (lone(pod),), running=old))[0])
             median_s = statistics.median(took)
             plain_s = plain_s or median_s
             print(f"{cores:5}  {word:14}  {median_s:8.3f}  {median_s / plain_s:5.2f}")

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 import numpy as np
+from _worlds import machine
 
 from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario
-from placer_models.cluster import Instance, Machine, Node
+from placer_models.cluster import Instance, Node
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
 MIB = 2**20
 PART = 1 / 3
@@ -92,14 +92,10 @@ def _in_gangs(name: str, spec: PodSpec, count: int, members: int) -> Iterator[Ga
 
 def _node(name: str, room: list[int], cells: int, threads: int) -> Node:
     cpu_milli, mebibytes, *others = room
-    cores = cpu_milli // 1000 // threads
-    cpus = tuple(
-        Cpu(i, core=i % cores, package=0, numa_node=i % cores * cells // cores)
-        for i in range(cores * threads)
-    )
-    parts = tuple(NumaNode(i, mebibytes * MIB // cells) for i in range(cells))
-    topology = Topology("x86_64", cpus, parts)
-    return Node(name, Machine(name, name, topology), extended=_extended(others))
+    cpus = cpu_milli // 1000 // threads * threads
+    parts = (mebibytes * MIB // cells,) * cells
+    kind = machine(name, cpus, parts, threads=threads, apart=True, title=name)
+    return Node(name, kind, extended=_extended(others))
 
 
 def _amounts(sizes: list[int]) -> Resources:

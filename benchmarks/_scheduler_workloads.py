@@ -10,6 +10,8 @@ from hashlib import sha256
 from random import Random
 from time import thread_time
 
+from _timing import timed
+from _worlds import nodes_in_turn
 from mixed_places import KINDS, NODES, machine, spec, with_shares, without_shares
 
 from placer.scheduler import Scheduler
@@ -17,7 +19,6 @@ from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.search import options as search_options
 from placer.search.options import Engine, SolveOptions
 from placer_models.affinity import AffinityTerm
-from placer_models.cluster import Node
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Pod, PodSpec
 from placer_models.policy import Strength
@@ -33,8 +34,7 @@ Parts = Iterator[Part]
 
 
 def cluster(count: int = NODES) -> Scheduler:
-    machines = [machine(kind) for kind in KINDS]
-    return Scheduler(Node(f"node-{i:05}", machines[i % len(machines)]) for i in range(count))
+    return Scheduler(nodes_in_turn(count, [machine(kind) for kind in KINDS]))
 
 
 def greedy(strategy: NodeStrategy | None = None) -> SolveOptions:
@@ -60,9 +60,8 @@ def placed(
     call: str, scheduler: Scheduler, pods: list[Pod], options: SolveOptions
 ) -> tuple[str, float, str]:
     batch = Batch(tuple(map(lone_gang, pods)))
-    start = thread_time()
-    decision = scheduler.place(batch, DEADLINE_S, options=options)
-    took_ms = 1_000 * (thread_time() - start) / len(pods)
+    took_s, decision = timed(thread_time, scheduler.place, batch, DEADLINE_S, options=options)
+    took_ms = 1_000 * took_s / len(pods)
     refused = "refused" if len(pods) == 1 and not decision.placement.pods else call
     return refused, took_ms, hashed(decision)
 
@@ -146,17 +145,12 @@ NODES_PER_RACK = 40
 
 def racks(count: int) -> Scheduler:
     """Return idle nodes with GPUs in racks of 40, whose racks take turns among three zones."""
-    machines = [machine(kind) for kind in KINDS]
     return Scheduler(
-        Node(
-            f"node-{i:05}",
-            machines[i % len(machines)],
-            labels=(
-                (RACK, f"r{i // NODES_PER_RACK}"),
-                (ZONE, f"z{i // NODES_PER_RACK % 3}"),
-            ),
+        replace(
+            node,
+            labels=((RACK, f"r{i // NODES_PER_RACK}"), (ZONE, f"z{i // NODES_PER_RACK % 3}")),
         )
-        for i in range(count)
+        for i, node in enumerate(nodes_in_turn(count, [machine(kind) for kind in KINDS]))
     )
 
 

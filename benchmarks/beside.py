@@ -12,7 +12,8 @@ Run: python benchmarks/beside.py [ROUNDS]
 import random
 import sys
 
-from _half_full import SIZES, lone, node, print_one_pod, timed
+from _half_full import SIZES, node, print_one_pod, solved
+from _worlds import lone
 
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance
@@ -60,7 +61,7 @@ def pairs() -> None:
                 terms = tuple(AffinityTerm(wish, level=term.level) for term in WORDS[word])
                 gangs.append(lone(pod(f"source-{i}", 4, f"source-{i}")))
                 gangs.append(lone(pod(f"sink-{i}", 4, f"sink-{i}", *terms)))
-            took_s, said = timed(Instance((node(cores, numa_nodes),), tuple(gangs)))
+            took_s, said = solved(Instance((node(cores, numa_nodes),), tuple(gangs)))
             print(f"{cores:5}  {word:14}  {took_s:8.3f}  {said}")
 
 

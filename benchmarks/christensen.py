@@ -26,17 +26,17 @@ from math import ceil
 from random import Random
 from typing import NamedTuple
 
-from _cpu_clock import keep_cpu_time
 from _plain_rival import WORKERS
+from _timing import keep_cpu_time
+from _worlds import lone, machine
 from rival import Run, ours
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance, Machine, Node
+from placer_models.cluster import Instance, Node
 from placer_models.placement import PartlyPlaced, Placed
-from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
 SCALE = 100
 MB = 10**6
@@ -85,20 +85,14 @@ def batch(setting: Setting, seed: int) -> Instance:
     sets = drawn(setting, seed)
     milli = SCALE * capacity(setting, [(one.size, one.milli) for one in sets])
     memory_bytes = capacity(setting, [(one.size, one.memory_bytes) for one in sets])
-    topology = Topology(
-        "x86_64",
-        tuple(Cpu(i, i, 0, 0) for i in range(-(-milli // 1000))),
-        (NumaNode(0, memory_bytes),),
-    )
-    machine = Machine("alike", "", topology)
+    alike = machine("alike", -(-milli // 1000), (memory_bytes,))
     gangs = []
     for number, one in enumerate(sets):
         asked = Resources(SCALE * one.milli, one.memory_bytes)
         spec = PodSpec((Container("main", asked),), QosClass.LS)
-        for i in range(one.size):
-            pod = Pod(f"set-{number}-{i}", "default", spec)
-            gangs.append(Gang(pod.name, "default", (pod,), 1, priority=one.priority, lone=True))
-    nodes = tuple(Node(f"n{i:02}", machine) for i in range(setting.nodes))
+        pods = (Pod(f"set-{number}-{i}", "default", spec) for i in range(one.size))
+        gangs += [lone(pod, one.priority) for pod in pods]
+    nodes = tuple(Node(f"n{i:02}", alike) for i in range(setting.nodes))
     return Instance(nodes, tuple(gangs))
 
 

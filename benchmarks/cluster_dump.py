@@ -14,7 +14,6 @@ that its peak memory is its own.
 import argparse
 import gc
 import json
-import os
 import random
 import re
 import resource
@@ -27,10 +26,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import _node_objects
+from _checkouts import HERE, output_of
+
 Json = dict[str, Any]
 
 SEED = 20261122
-HERE = Path(__file__).parents[1]
 _AS_IT_IS = re.compile(
     r"[A-Za-z/](?:[A-Za-z0-9/._() -]|:(?! ))*(?<![ :])|[0-9.:/a-z-]*[.:/-][a-z0-9./-]+"
 )
@@ -96,52 +97,19 @@ def condition(kind: str, status: str) -> Json:
 
 def topology(name: str) -> Json:
     """Return a NodeResourceTopology of two sockets of 16 cores, two threads each."""
-    detail = [
-        {"id": i, "core": i % 32, "socket": i % 32 // 16, "node": i % 32 // 16} for i in range(64)
-    ]
-    rows = [
-        {"name": "cpu", "capacity": "32", "allocatable": "32", "available": "32"},
-        {"name": "memory", "capacity": "126Gi", "allocatable": "126Gi", "available": "126Gi"},
-    ]
-    return {
-        "apiVersion": "topology.node.k8s.io/v1alpha1",
-        "kind": "NodeResourceTopology",
-        "metadata": {
-            "name": name,
-            "annotations": {
-                "node.koordinator.sh/cpu-topology": json.dumps({"detail": detail}),
-                "kubelet.koordinator.sh/cpu-manager-policy": '{"policy":"none"}',
-            },
-        },
-        "topologyPolicies": ["None"],
-        "zones": [{"name": f"node-{n}", "type": "Node", "resources": rows} for n in range(2)],
-    }
+    found = _node_objects.topology(name, 64, 252)
+    policy = {"kubelet.koordinator.sh/cpu-manager-policy": '{"policy":"none"}'}
+    found["metadata"]["annotations"] |= policy
+    return {**found, "topologyPolicies": ["None"]}
 
 
 def devices(name: str) -> Json:
     """Return a Device object of eight GPUs."""
-    return {
-        "apiVersion": "scheduling.koordinator.sh/v1alpha1",
-        "kind": "Device",
-        "metadata": {"name": name, "labels": {"node.koordinator.sh/gpu-model": "H100"}},
-        "spec": {
-            "devices": [
-                {
-                    "type": "gpu",
-                    "id": f"GPU-{name}-{minor}",
-                    "minor": minor,
-                    "health": True,
-                    "resources": {
-                        "koordinator.sh/gpu-core": "100",
-                        "koordinator.sh/gpu-memory": "80Gi",
-                        "koordinator.sh/gpu-memory-ratio": "100",
-                    },
-                    "topology": {"socketID": minor // 4, "nodeID": minor // 4, "pcieID": "p"},
-                }
-                for minor in range(8)
-            ]
-        },
-    }
+    found = _node_objects.devices(name, 8)
+    found["metadata"]["labels"] = {"node.koordinator.sh/gpu-model": "H100"}
+    for one in found["spec"]["devices"]:
+        one["topology"]["pcieID"] = "p"
+    return found
 
 
 def pods(count: int, node_count: int, draw: random.Random) -> Iterator[Json]:
@@ -361,16 +329,9 @@ def compare(path: Path, other: Path, rounds: int) -> None:
     spent: dict[str, list[float]] = {"before": [], "after": []}
     for _ in range(rounds):
         for label, folder in (("before", other), ("after", HERE)):
-            paths = os.pathsep.join([str(folder), str(folder / "models")])
-            run = subprocess.run(
-                [sys.executable, "-P", __file__, "--read", str(path)],
-                env={**os.environ, "PYTHONPATH": paths},
-                check=True,
-                capture_output=True,
-                text=True,
-            )
-            print(f"{label}: {run.stdout}", end="", flush=True)
-            spent[label].append(float(run.stdout.split(" s of CPU")[0].split()[-1]))
+            told = output_of(folder, __file__, "--read", str(path))
+            print(f"{label}: {told}", end="", flush=True)
+            spent[label].append(float(told.split(" s of CPU")[0].split()[-1]))
     before, after = (statistics.median(spent[label]) for label in ("before", "after"))
     print(f"after / before: {after / before:.2f}")
 

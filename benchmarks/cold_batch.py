@@ -12,23 +12,23 @@ Run: python benchmarks/cold_batch.py [NODES [PODS [ROUNDS]]]
 """
 
 import sys
-import time
 from random import Random
 from statistics import median
+from time import process_time
 
-from _cpu_clock import keep_cpu_time
+from _timing import keep_cpu_time, timed
+from _worlds import GIB, lone, nodes_in_turn, running_pod
 from mixed_places import KINDS, machine, with_shares, without_shares
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, PodPlacement
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.placement import DeviceGrant, PartlyPlaced, Placed
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 
 SEED = 17
 LIMIT_S = 1.0
-GIB = 2**30
 RUNNING = 3
 """Pods on each node."""
 
@@ -46,36 +46,25 @@ def running_on(node: Node, rng: Random) -> list[RunningPod]:
         requests = Resources(milli, amount, devices=asked)
         spec = PodSpec((Container("main", requests),), QosClass.LS)
         pod = Pod(f"{node.name}-{i}", "running", spec)
-        place = PodPlacement(
-            name=pod.name,
-            namespace=pod.namespace,
-            gang=None,
-            node=node.name,
-            cpuset=frozenset(),
-            memory_bytes=((numa.id, amount),),
-            devices=tuple(DeviceGrant(d.type, d.minor, d.id) for d in held),
-        )
-        found.append(RunningPod(pod, place))
+        grants = tuple(DeviceGrant(d.type, d.minor, d.id) for d in held)
+        memory = ((numa.id, amount),)
+        found.append(running_pod(pod, node.name, frozenset(), memory_bytes=memory, devices=grants))
     return found
 
 
 def asked(count: int, pods: int) -> Instance:
     """Return busy nodes and pods that wait."""
     rng = Random(SEED)
-    machines = [machine(kind) for kind in KINDS]
-    nodes = tuple(Node(f"node-{i:05}", machines[i % len(machines)]) for i in range(count))
+    nodes = nodes_in_turn(count, [machine(kind) for kind in KINDS])
     specs = [*with_shares(), *without_shares()]
     waiting = [Pod(f"pod-{i}", "default", rng.choice(specs)) for i in range(pods)]
-    gangs = tuple(Gang(pod.name, pod.namespace, (pod,), 1, lone=True) for pod in waiting)
-    running = tuple(pod for node in nodes for pod in running_on(node, rng))
-    return Instance(nodes, gangs, running=running)
+    old = tuple(pod for node in nodes for pod in running_on(node, rng))
+    return Instance(nodes, tuple(map(lone, waiting)), running=old)
 
 
-def timed(instance: Instance, options: SolveOptions) -> tuple[float, int]:
+def solved(instance: Instance, options: SolveOptions) -> tuple[float, int]:
     """Return the seconds of a solve, and how many pods it has placed."""
-    began_s = time.process_time()
-    answer = solve(instance, options)
-    took_s = time.process_time() - began_s
+    took_s, answer = timed(process_time, solve, instance, options)
     placed = isinstance(answer, Placed | PartlyPlaced)
     return took_s, len(answer.placement.pods) if placed else 0
 
@@ -87,9 +76,9 @@ def main(count: int, pods: int, rounds: int) -> None:
     print("   greedy         answer        allowed   late")
     times = []
     for _ in range(rounds):
-        greedy_s, greedy = timed(asked(count, pods), SolveOptions(Engine.GREEDY, 600, workers=1))
+        greedy_s, greedy = solved(asked(count, pods), SolveOptions(Engine.GREEDY, 600, workers=1))
         options = SolveOptions(time_limit_s=LIMIT_S, workers=1, seed=1)
-        took_s, placed = timed(asked(count, pods), options)
+        took_s, placed = solved(asked(count, pods), options)
         allowed_s = 1.1 * max(LIMIT_S, greedy_s) + 0.05
         times.append((greedy_s, took_s))
         print(

@@ -11,14 +11,17 @@ Run: python benchmarks/cpu_words.py [STATES]
 import random
 import statistics
 import sys
-import time
 from dataclasses import replace
+from time import perf_counter
+
+from _timing import timed
+from _worlds import lone, running_pod
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node, RunningPod
-from placer_models.placement import Placed, PodPlacement
-from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
+from placer_models.placement import Placed
+from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
@@ -61,7 +64,7 @@ def taken(rng: random.Random) -> RunningPod:
         for core in rng.sample(range(8 * cache, 8 * cache + 8), rng.randint(1, 7))
         for cpu in rng.sample((core, core + CORES), rng.choice((1, 2, 2)))
     )
-    return RunningPod(pod("old", len(cpus)), PodPlacement("old", "default", None, "n", cpus))
+    return running_pod(pod("old", len(cpus)), "n", cpus)
 
 
 def pod(name: str, cpus: int, **words: object) -> Pod:
@@ -69,13 +72,11 @@ def pod(name: str, cpus: int, **words: object) -> Pod:
     return Pod(name, "default", replace(PodSpec(containers, qos=QosClass.LSR), **words))
 
 
-def seconds(node: Node, words: dict[str, object], running: RunningPod) -> float:
+def seconds(node: Node, words: dict[str, object], old: RunningPod) -> float:
     """Return how long the pod takes to be placed, proven in every tier."""
-    gang = Gang("new", "default", (pod("new", WANT, **words),), 1, lone=True)
-    instance = Instance((node,), (gang,), running=(running,))
-    begin = time.perf_counter()
-    answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1))
-    elapsed = time.perf_counter() - begin
+    instance = Instance((node,), (lone(pod("new", WANT, **words)),), running=(old,))
+    options = SolveOptions(engine=Engine.EXACT, workers=1, seed=1)
+    elapsed, answer = timed(perf_counter, solve, instance, options)
     assert isinstance(answer, Placed), answer
     assert all(tier.proven for tier in answer.tiers), answer.tiers
     return elapsed
@@ -83,12 +84,12 @@ def seconds(node: Node, words: dict[str, object], running: RunningPod) -> float:
 
 def main(states: int = 20) -> None:
     rng = random.Random(1)
-    running = [taken(rng) for _ in range(states)]
+    worn = [taken(rng) for _ in range(states)]
     plain = 0.0
     print(f"one pod of {WANT} CPUs, {states} states of a node of {len(CPUS)} CPUs")
     print(f"{'word':<38}{'median ms':>10}{'most ms':>9}{'ratio':>7}")
     for name, (node, words) in WORDS.items():
-        found = [seconds(node, words, runner) for runner in running]
+        found = [seconds(node, words, runner) for runner in worn]
         median = statistics.median(found)
         plain = plain or median
         print(f"{name:<38}{1000 * median:>10.1f}{1000 * max(found):>9.1f}{median / plain:>7.1f}")

@@ -15,12 +15,13 @@ Run: python benchmarks/deadlines.py [--quick] [--by-cpu] [FIRST [COUNT]], of 200
 """
 
 import argparse
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from time import perf_counter, process_time
 
-from _cpu_clock import keep_cpu_time
+from _timing import keep_cpu_time, timed
+from _worlds import GIB, nodes_in_turn, running_pod
 from greedy_fleet import MACHINES, SPECS
 
 from placer.search.options import Engine, SolveOptions
@@ -28,7 +29,7 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.machines.catalogue import load_machine
-from placer_models.placement import Answer, DeviceGrant, PartlyPlaced, Placed, PodPlacement
+from placer_models.placement import Answer, DeviceGrant, PartlyPlaced, Placed
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 
@@ -39,7 +40,6 @@ MOST_PODS = 400
 SHORTEST_S, LONGEST_S = 0.02, 10.0
 MOST_RUNNING = 4  # on a node
 MOVES = 5
-GIB = 2**30
 TOO_LARGE = PodSpec((Container("main", Resources(1_000_000)),), QosClass.LSR)
 KINDS = tuple(load_machine(name) for name in MACHINES)
 
@@ -69,16 +69,9 @@ def running_on(node: Node, rng: Random) -> list[RunningPod]:
         spec = PodSpec((Container("main", Resources(1000 * count, amount, devices=asked)),))
         spec = replace(spec, qos=QosClass.LSR)
         pod = Pod(f"{node.name}-{i}", "running", spec)
-        place = PodPlacement(
-            name=pod.name,
-            namespace=pod.namespace,
-            gang=None,
-            node=node.name,
-            cpuset=frozenset(own),
-            memory_bytes=((numa, amount),),
-            devices=tuple(DeviceGrant(d.type, d.minor, d.id) for d in held),
-        )
-        found.append(RunningPod(pod, place))
+        grants = tuple(DeviceGrant(d.type, d.minor, d.id) for d in held)
+        part = ((numa, amount),)
+        found.append(running_pod(pod, node.name, frozenset(own), memory_bytes=part, devices=grants))
     return found
 
 
@@ -87,7 +80,7 @@ def batch(number: int) -> tuple[Instance, float]:
     rng = Random(number)
     count = round(between(rng, 1, MOST_NODES))
     deadline_s = between(rng, SHORTEST_S, LONGEST_S)
-    nodes = tuple(Node(f"n-{i:05}", KINDS[i % len(KINDS)]) for i in range(count))
+    nodes = nodes_in_turn(count, KINDS, "n-{:05}")
     busy = rng.random() < 0.5
     pods = round(between(rng, 1, min(MOST_PODS, 20 * count)))
     specs = rng.sample(SPECS, rng.randint(1, len(SPECS)))
@@ -109,9 +102,9 @@ def batch(number: int) -> tuple[Instance, float]:
             )
         )
         pods -= size
-    running = tuple(pod for node in nodes for pod in running_on(node, rng)) if busy else ()
+    old = tuple(pod for node in nodes for pod in running_on(node, rng)) if busy else ()
     moves = MOVES if busy and rng.random() < 0.3 else 0
-    return Instance(nodes, tuple(gangs), running=running, move_budget=moves), deadline_s
+    return Instance(nodes, tuple(gangs), running=old, move_budget=moves), deadline_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +129,9 @@ class Timed:
         return [-t.value if t.tier.better(0, 1) else t.value for t in tiers]
 
 
-def timed(instance: Instance, options: SolveOptions) -> Timed:
-    wall_s, cpu_s = time.perf_counter(), time.process_time()
-    answer = solve(instance, options)
-    return Timed(answer, time.perf_counter() - wall_s, time.process_time() - cpu_s)
+def solved(instance: Instance, options: SolveOptions) -> Timed:
+    wall_s, (cpu_s, answer) = timed(perf_counter, timed, process_time, solve, instance, options)
+    return Timed(answer, wall_s, cpu_s)
 
 
 def allowed_s(deadline_s: float, greedy_s: float) -> float:
@@ -155,8 +147,8 @@ def main(numbers: Sequence[int]) -> None:
     )
     for number in numbers:
         instance, deadline_s = batch(number)
-        greedy = timed(instance, SolveOptions(Engine.GREEDY, 600, workers=1))
-        found = timed(instance, SolveOptions(time_limit_s=deadline_s, workers=1, seed=1))
+        greedy = solved(instance, SolveOptions(Engine.GREEDY, 600, workers=1))
+        found = solved(instance, SolveOptions(time_limit_s=deadline_s, workers=1, seed=1))
         wall_late_s = found.wall_s - allowed_s(deadline_s, greedy.wall_s)
         cpu_late_s = found.cpu_s - allowed_s(deadline_s, greedy.cpu_s)
         late.append((wall_late_s, cpu_late_s, number))

@@ -10,7 +10,6 @@ Needs root, cgroups of version 1 or 2, and the extra `agent`; makes cgroups belo
 /placer-bench-NAME, and removes them.
 """
 
-import json
 import os
 import signal
 import statistics
@@ -21,13 +20,11 @@ import time
 from pathlib import Path
 
 import node_agent
-from node_agent import PODS, cpu_seconds, document
+from _checkouts import HERE, environment_of
+from node_agent import PODS, cpu_seconds, repair_s, root_cgroups, write_document
 
-from placer.node.cgroups import CPUS, Cgroups
-from placer.node.mounts import MountError, kernel_files
-from placer_models.instance.node_file import node_placement_to_dict
+from placer.node.cgroups import Cgroups
 
-HERE = Path(__file__).parents[1]
 COMMAND = "import sys; from placer_cli.app import main; sys.exit(main())"
 SETTLED_S = 2
 BEGUN_S = 12
@@ -40,16 +37,12 @@ class Agent:
         self.name, self.root = name, f"placer-bench-{name}"
         documents = folder / name / "documents"
         documents.mkdir(parents=True, mode=0o700)
-        file = documents / ".new"
-        file.write_text(json.dumps(node_placement_to_dict(document())))
-        file.chmod(0o600)
-        file.rename(documents / "node.json")
-        shelves = [checkout, checkout / "models", checkout / "cli"]
+        write_document(documents)
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-c", COMMAND, "agent", "--documents", documents,
              "--state", folder / name / "state", "--root", self.root, "--listen", "",
              "--log-level", "error"],
-            env=os.environ | {"PYTHONPATH": ":".join(map(str, shelves))},
+            env=environment_of(checkout),
         )  # fmt: skip
         self.applied = folder / name / "state" / "applied.json"
         self.repairs_s: list[float] = []
@@ -57,13 +50,8 @@ class Agent:
 
     def drift(self, cgroups: Cgroups, i: int) -> None:
         """Overwrite a cpuset, and measure the repair."""
-        path = cgroups.path("cpuset", f"{self.root}/pod-{i}@default/main@pod-{i}", CPUS)
-        good = cgroups.files.read(path)
-        cost_s, begin = cpu_seconds(self.process.pid), time.monotonic()
-        cgroups.files.write(path, "0")
-        while cgroups.files.read(path) != good:
-            time.sleep(0.002)
-        self.repairs_s.append(time.monotonic() - begin)
+        cost_s = cpu_seconds(self.process.pid)
+        self.repairs_s.append(repair_s(cgroups, i, self.root, look_every_s=0.002))
         time.sleep(SETTLED_S)
         self.costs_s.append(cpu_seconds(self.process.pid) - cost_s)
 
@@ -79,20 +67,12 @@ class Agent:
         """Stop it, and remove what it made."""
         self.process.send_signal(signal.SIGTERM)
         self.process.wait()
-        node_agent.ROOT = self.root
-        node_agent.clear(cgroups)
+        node_agent.clear(cgroups, self.root)
 
 
 def main(checkouts: dict[str, Path], drifts: int) -> None:
     """Start the agents, let cpusets drift turn about, and print the figures."""
-    try:
-        cgroups = Cgroups(kernel_files())
-    except MountError as error:
-        print(f"not run: {error}")
-        return
-    if os.geteuid() != 0:
-        print("not run: only root may make cgroups at the root")
-        return
+    cgroups = root_cgroups()
     agents: list[Agent] = []
     with tempfile.TemporaryDirectory() as folder:
         try:

@@ -11,7 +11,8 @@ Run: python benchmarks/exclusivity.py [ROUNDS]
 import random
 import sys
 
-from _half_full import SIZES, lone, node, print_one_pod, timed
+from _half_full import SIZES, node, print_one_pod, solved
+from _worlds import lone
 
 from placer_models.cluster import Instance
 from placer_models.pod import Container, Pod, PodSpec, Resources
@@ -44,7 +45,7 @@ def batches() -> None:
             for bind in (BindPolicy.DEFAULT, BindPolicy.SPREAD_BY_PCPUS):
                 for cpus in (3, 4):
                     gangs = tuple(lone(pod(f"p{i}", cpus, policy, bind)) for i in range(BATCH))
-                    took_s, proven = timed(Instance((node(cores, numa_nodes),), gangs))
+                    took_s, proven = solved(Instance((node(cores, numa_nodes),), gangs))
                     print(f"{cores:5}  {policy:13}  {bind:13}  {cpus:4}  {took_s:5.1f}  {proven}")
 
 

@@ -17,48 +17,39 @@ from collections import Counter
 from random import Random
 from time import monotonic, process_time
 
+from _timing import timed
+from _worlds import GIB, lone, machine, running_pod
+
 from placer.explain.explain import explain
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU, Device
-from placer_models.placement import DeviceGrant, Placed, PodPlacement
+from placer_models.placement import DeviceGrant, Placed
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.taints import Taint, TaintEffect
-from placer_models.topology import Cpu, NumaNode, Topology
 
-GIB = 2**30
 GPUS = 8
 TAKEN = 0.7
 SEED = 5
 SOLVE_S = 10.0
 SHAPES, REFUSALS = 20, 50
 
-BOX = Machine(
+BOX = machine(
     "box",
-    "",
-    Topology(
-        "x86_64",
-        tuple(Cpu(i, i // 2, i // 64, i // 64) for i in range(128)),
-        (NumaNode(0, 512 * GIB), NumaNode(1, 512 * GIB)),
-    ),
-    tuple(Device(GPU, i, numa_node=i // 4) for i in range(GPUS)),
+    128,
+    (512 * GIB, 512 * GIB),
+    threads=2,
+    packages=2,
+    devices=tuple(Device(GPU, i, numa_node=i // 4) for i in range(GPUS)),
 )
 
 
 def pod(name: str, gpus: int, gib: int = 1, **more: object) -> Pod:
     devices = (DeviceRequest(GPU, gpus),) if gpus else ()
     requests = Resources(1000, gib * GIB, devices=devices)
-    return Pod(
-        name,
-        "default",
-        PodSpec((Container("main", requests),), QosClass.LS, **more),
-    )
-
-
-def lone(one: Pod, priority: int = 0) -> Gang:
-    return Gang(one.name, one.namespace, (one,), 1, priority, lone=True)
+    return Pod(name, "default", PodSpec((Container("main", requests),), QosClass.LS, **more))
 
 
 def fleet(count: int, rng: Random) -> tuple[tuple[Node, ...], tuple[RunningPod, ...]]:
@@ -76,20 +67,9 @@ def fleet(count: int, rng: Random) -> tuple[tuple[Node, ...], tuple[RunningPod, 
             size = min(len(free), rng.choice((1, 1, 2, 4)))
             mine, free = sorted(free[:size]), free[size:]
             one = pod(f"{node.name}-{mine[0]}", size)
-            running.append(
-                RunningPod(
-                    one,
-                    PodPlacement(
-                        one.name,
-                        one.namespace,
-                        None,
-                        node.name,
-                        BOX.topology.online,
-                        memory_bytes=((0, GIB),),
-                        devices=tuple(DeviceGrant(GPU, i) for i in mine),
-                    ),
-                )
-            )
+            grants = tuple(DeviceGrant(GPU, i) for i in mine)
+            held = {"memory_bytes": ((0, GIB),), "devices": grants}
+            running.append(running_pod(one, node.name, BOX.topology.online, **held))
     return nodes, tuple(running)
 
 
@@ -108,16 +88,20 @@ def refused(rng: Random) -> list[Gang]:
 
 
 def show(name: str, instance: Instance, seconds: float) -> None:
-    began_s = monotonic()
-    answer = solve(instance, SolveOptions(time_limit_s=SOLVE_S))
-    solved_s = monotonic() - began_s
+    solved_s, answer = timed(monotonic, solve, instance, SolveOptions(time_limit_s=SOLVE_S))
     unplaced = () if isinstance(answer, Placed) else answer.unplaced
-    began_s, began_cpu_s = monotonic(), process_time()
-    explained = explain(instance, answer, seconds=seconds)
-    took_s, cpu_s = monotonic() - began_s, process_time() - began_cpu_s
-    began_s = monotonic()
-    first = explain(instance, answer, seconds=max(1.0, 3 * solved_s), most_changes=1, nearest=False)
-    first_s = monotonic() - began_s
+    took_s, (cpu_s, explained) = timed(
+        monotonic, timed, process_time, explain, instance, answer, seconds=seconds
+    )
+    first_s, first = timed(
+        monotonic,
+        explain,
+        instance,
+        answer,
+        seconds=max(1.0, 3 * solved_s),
+        most_changes=1,
+        nearest=False,
+    )
     kinds = Counter(change.kind for one in explained for change in one.changes)
     found = sum(bool(one.changes) for one in explained)
     print(

@@ -9,19 +9,21 @@ Run: python benchmarks/fleet.py [SECONDS] [NODES ...]
 
 import random
 import sys
-import time
 from dataclasses import replace
+from time import perf_counter
+
+from _timing import timed
+from _worlds import GIB, lone, nodes_in_turn
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance, Node
+from placer_models.cluster import Instance
 from placer_models.device import GPU
 from placer_models.machines.catalogue import load_machine
 from placer_models.placement import Answer, PartlyPlaced, Placed
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
 
-GIB = 2**30
 KINDS = (
     "dgx-a100",
     "hgx-h100",
@@ -62,8 +64,7 @@ SERVICES = (
 def fleet(count: int, load: float, seed: int = 0) -> Instance:
     """Return nodes, and pods that ask for that share of their GPUs and most of their CPUs."""
     rng = random.Random(seed)
-    machines = [load_machine(kind) for kind in KINDS]
-    nodes = tuple(Node(f"n{i:04}", machines[i % len(machines)]) for i in range(count))
+    nodes = nodes_in_turn(count, [load_machine(kind) for kind in KINDS], "n{:04}")
     gpus = sum(d.type == GPU for node in nodes for d in node.machine.devices)
     cpus = sum(len(node.machine.topology.online) for node in nodes)
     gangs: list[Gang] = []
@@ -87,9 +88,8 @@ def fleet(count: int, load: float, seed: int = 0) -> Instance:
         asked_cpus += size * job.requests.cpu_milli // 1000
     while asked_cpus < 0.8 * load * cpus:
         service = rng.choice(SERVICES)
-        name = f"service-{len(gangs)}"
-        pod = Pod(name, "default", service)
-        gangs.append(Gang(name, "default", (pod,), 1, priority=rng.choice((0, 10)), lone=True))
+        pod = Pod(f"service-{len(gangs)}", "default", service)
+        gangs.append(lone(pod, rng.choice((0, 10))))
         asked_cpus += service.requests.cpu_milli // 1000
     return Instance(nodes, tuple(gangs))
 
@@ -112,9 +112,9 @@ def main(seconds: float, sizes: list[int]) -> None:
         instance = fleet(count, 1.0 if count <= 32 else 0.9)
         rows = []
         for engine in (Engine.GREEDY, Engine.AUTO):
-            started = time.perf_counter()
-            answer = solve(instance, SolveOptions(engine=engine, time_limit_s=seconds))
-            rows.append((*points(answer), time.perf_counter() - started))
+            options = SolveOptions(engine=engine, time_limit_s=seconds)
+            took_s, answer = timed(perf_counter, solve, instance, options)
+            rows.append((*points(answer), took_s))
         (greedy, _, out, greedy_s), (joint, bound, left, joint_s) = rows
         pods = sum(len(gang.pods) for gang in instance.gangs)
         gap = f"{100 * (bound - joint) / bound:5.2f}" if bound else "    -"

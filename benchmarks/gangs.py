@@ -10,8 +10,11 @@ Run: python benchmarks/gangs.py [SECONDS] [NODES]
 
 import random
 import sys
-import time
 from dataclasses import replace
+from time import perf_counter
+
+from _timing import timed
+from _worlds import running_pod
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -20,7 +23,7 @@ from placer_models.device import GPU
 from placer_models.goals import GATHERING
 from placer_models.machines.catalogue import load_machine
 from placer_models.network import GatherOrSpread, LevelRule
-from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, PodPlacement, TierValue
+from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, TierValue
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass, Strength
 
@@ -59,10 +62,9 @@ def fleet(count: int, rng: random.Random) -> tuple[tuple[Node, ...], tuple[Runni
         if held:
             spec = PodSpec((Container("main", Resources(devices=(DeviceRequest(GPU, held),))),))
             grants = tuple(DeviceGrant(GPU, minor) for minor in range(held))
-            place = PodPlacement(
-                f"r{i}", "default", None, f"n{i:03}", machine.topology.online, devices=grants
-            )
-            running.append(RunningPod(Pod(f"r{i}", "default", spec), place))
+            one = Pod(f"r{i}", "default", spec)
+            cpus = machine.topology.online
+            running.append(running_pod(one, f"n{i:03}", cpus, devices=grants))
     return tuple(nodes), tuple(running)
 
 
@@ -91,9 +93,7 @@ def told(value: TierValue) -> str:
 def measured(instance: Instance, engine: Engine, seconds: float) -> str:
     """Return pods placed, the tiers and the time of one solve."""
     options = SolveOptions(engine=engine, time_limit_s=seconds, workers=2, seed=1)
-    started_s = time.perf_counter()
-    answer = solve(instance, options)
-    took_s = time.perf_counter() - started_s
+    took_s, answer = timed(perf_counter, solve, instance, options)
     if not isinstance(answer, Placed | PartlyPlaced):
         return f"{engine:7} {type(answer).__name__} {took_s:6.1f} s"
     first = answer.tiers[0]

@@ -15,8 +15,11 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from random import Random
-from statistics import median
+from statistics import mean
 from time import thread_time
+
+from _timing import print_times, timed
+from _worlds import GIB, lone, nodes_in_turn
 
 from placer.greedy.chooser import choose
 from placer.greedy.gather import gather
@@ -33,7 +36,6 @@ SEED = 7
 TIMED_PODS = 200
 SCANNED_PODS = 12
 WARM_UP_PODS_PER_NODE = 3
-GIB = 2**30
 MACHINES = (
     "dgx-a100",
     "hgx-h100",
@@ -81,16 +83,8 @@ SPECS = (
 def with_other_cpus(kind: PodSpec) -> PodSpec:
     """Return a kind like it that is a shape of its own."""
     requests = kind.containers[0].requests
-    return replace(
-        kind,
-        containers=(
-            Container("main", replace(requests, memory_bytes=requests.memory_bytes + GIB)),
-        ),
-    )
-
-
-def lone(name: str, kind: PodSpec) -> Gang:
-    return Gang(name, "default", (Pod(name, "default", kind),), minimum=1, lone=True)
+    larger = replace(requests, memory_bytes=requests.memory_bytes + GIB)
+    return replace(kind, containers=(Container("main", larger),))
 
 
 def gang(name: str, kind: PodSpec, size: int, minimum: int, gather: GatherLevel | None) -> Gang:
@@ -99,7 +93,7 @@ def gang(name: str, kind: PodSpec, size: int, minimum: int, gather: GatherLevel 
 
 
 def drawn(rng: Random, count: int, kinds: Sequence[PodSpec], name: str) -> list[Gang]:
-    return [lone(f"{name}-{i}", rng.choice(kinds)) for i in range(count)]
+    return [lone(Pod(f"{name}-{i}", "default", rng.choice(kinds))) for i in range(count)]
 
 
 def place_all(fleet: GreedyNodeTable, pods: Iterable[int]) -> list[tuple[int, float, bool]]:
@@ -160,12 +154,12 @@ def report(title: str, nodes: tuple[Node, ...], warm_up: int) -> None:
     rng = Random(SEED)
     before = drawn(rng, warm_up, [with_other_cpus(kind) for kind in SPECS], "before")
     problem = build_problem(Instance(nodes, (*before, *drawn(rng, TIMED_PODS, SPECS, "pod"))))
-    timed = range(warm_up, warm_up + TIMED_PODS)
+    last = range(warm_up, warm_up + TIMED_PODS)
     fleets = [GreedyNodeTable(problem) for _ in range(3)]
     for fleet in fleets:
         scatter(Random(SEED), problem, fleet, range(warm_up))
     states = len({fleets[0].state(node) for node in range(len(nodes))})
-    found = place_all(fleets[0], timed)
+    found = place_all(fleets[0], last)
     seen: set[int] = set()
     cold, warm = [], []
     for pod, took_ms, _ in found:
@@ -174,12 +168,12 @@ def report(title: str, nodes: tuple[Node, ...], warm_up: int) -> None:
         seen.add(shape)
     placed = sum(ok for _, _, ok in found)
     print(f"{title}: {len(nodes)} nodes in {states} states, {placed} of {TIMED_PODS} pods placed")
-    show("greedy path, first pod of a shape", cold)
-    show("greedy path, every later pod", warm)
-    first_fit = first_fit_ms(problem, fleets[1], timed)
-    show("first fit", first_fit)
-    scan = scan_ms(problem, fleets[2], timed[:SCANNED_PODS])
-    show(f"plain scan ({SCANNED_PODS} pods)", scan)
+    print_times("greedy path, first pod of a shape", cold)
+    print_times("greedy path, every later pod", warm)
+    first_fit = first_fit_ms(problem, fleets[1], last)
+    print_times("first fit", first_fit)
+    scan = scan_ms(problem, fleets[2], last[:SCANNED_PODS])
+    print_times(f"plain scan ({SCANNED_PODS} pods)", scan)
     whole = mean(cold + warm)
     print(f"  first fit / greedy path, means over all pods: {mean(first_fit) / whole:.2f}")
     print(f"  plain scan / greedy path, means over later pods: {mean(scan) / mean(warm):.0f}")
@@ -204,13 +198,13 @@ def report_gathering(nodes: tuple[Node, ...]) -> None:
         scatter(Random(SEED), problem, fleet, range(len(before)))
         times.append([])
         for task in problem.gangs[len(before) :]:
-            start = thread_time()
-            answers.append(gather(fleet, task.pods, task.minimum))
-            times[-1].append(1_000 * (thread_time() - start))
+            took_s, found = timed(thread_time, gather, fleet, task.pods, task.minimum)
+            answers.append(found)
+            times[-1].append(1_000 * took_s)
     assert answers[: len(gangs)] == answers[len(gangs) :]
     print("gangs of 4 that gather on one node of the busy fleet, each alone")
-    show("greedy path", times[0])
-    show("looking into every node", times[1])
+    print_times("greedy path", times[0])
+    print_times("looking into every node", times[1])
     print(f"  looking into every node / greedy path, means: {mean(times[1]) / mean(times[0]):.0f}")
 
 
@@ -223,30 +217,15 @@ def report_batch(nodes: tuple[Node, ...]) -> None:
         gang("prefill", SPECS[6], 8, 4, GatherLevel.NODE),
     ]
     problem = build_problem(Instance(nodes, tuple(gangs)))
-    start = thread_time()
-    choices = place_greedily(problem)
-    took_ms = 1_000 * (thread_time() - start)
+    took_s, choices = timed(thread_time, place_greedily, problem)
+    took_ms = 1_000 * took_s
     print(f"one batch with three gangs: {len(choices)} of {len(problem.pods)} pods placed")
     print(f"  {took_ms:.0f} ms, {took_ms / len(problem.pods):.2f} ms a pod, all counted")
 
 
-def mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
-def show(title: str, times_ms: Sequence[float]) -> None:
-    ordered = sorted(times_ms)
-    p99 = ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
-    print(
-        f"  {title:36} median {median(ordered):8.3f} ms   p99 {p99:8.3f} ms   "
-        f"max {ordered[-1]:8.3f} ms   ({len(ordered)} pods)"
-    )
-
-
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
-    machines = [load_machine(name) for name in MACHINES]
-    nodes = tuple(Node(f"node-{i:05}", machines[i % len(machines)]) for i in range(count))
+    nodes = nodes_in_turn(count, [load_machine(name) for name in MACHINES])
     report("empty fleet", nodes, 0)
     report("busy fleet", nodes, WARM_UP_PODS_PER_NODE * count)
     report_gathering(nodes)

@@ -12,13 +12,12 @@ is placed in the first priority that differs.
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
+from _checkouts import HERE, json_of
 from _full_batches import FAMILIES, batch
 from _plain_rival import WORKERS, points_a_count
 
@@ -26,7 +25,6 @@ from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.placement import PartlyPlaced, Placed
 
-HERE = Path(__file__).resolve().parents[1]
 CHILD = "--child"
 OTHERS = ("shares", "linked", "kinds", "cores", "gangs", "high")
 
@@ -57,15 +55,7 @@ def answer(family: str, nodes: int, load: float, seed: int, seconds: float) -> l
 
 def answer_of(checkout: Path, *question: str) -> list[Level]:
     """Return what a checkout makes of a batch."""
-    paths = os.pathsep.join(map(str, (checkout, checkout / "models", checkout / "cli")))
-    done = subprocess.run(
-        [sys.executable, __file__, CHILD, *question],
-        env={**os.environ, "PYTHONPATH": paths},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return [Level(*level) for level in json.loads(done.stdout)]
+    return [Level(*level) for level in json_of(checkout, __file__, CHILD, *question)]
 
 
 def main() -> None:

@@ -17,33 +17,25 @@ Run: python benchmarks/joint.py [ROUNDS]
 import random
 import statistics
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from time import perf_counter, process_time
 
-from _worn import taken
+import one_pod as without_nics
+from _timing import timed
+from _worlds import GIB, lone, running_pod
+from _worn import on_worn
+from one_pod import CORES
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import Device
-from placer_models.placement import DeviceGrant, Placed, PodPlacement
-from placer_models.pod import (
-    Container,
-    DeviceRequest,
-    Gang,
-    JointAllocation,
-    Pod,
-    PodSpec,
-    Resources,
-)
+from placer_models.placement import DeviceGrant, Placed
+from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, JointScope, QosClass, Strength
-from placer_models.topology import Cpu, NumaNode, Topology
 
-GIB = 2**30
-CORES = 32  # of each NUMA node, two threads each
-MEMORY_BYTES = 64 * GIB
 GPUS = 8
 NICS = 8
 SWITCHES = 4
@@ -52,11 +44,6 @@ JOINT = JointAllocation(("gpu", "rdma"), JointScope.SAME_PCIE, Strength.REQUIRED
 
 def machine(numa_nodes: int) -> Machine:
     """Return a machine of so many NUMA nodes; 4 switches, each with 2 GPUs and 2 NICs."""
-    count = numa_nodes * CORES
-    cpus = tuple(
-        Cpu(id=cpu, core=cpu % count, package=0, numa_node=cpu % count // CORES)
-        for cpu in range(2 * count)
-    )
     devices = tuple(
         Device(
             kind,
@@ -67,8 +54,7 @@ def machine(numa_nodes: int) -> Machine:
         for kind, total in (("gpu", GPUS), ("rdma", NICS))
         for i in range(total)
     )
-    nodes = tuple(NumaNode(i, MEMORY_BYTES) for i in range(numa_nodes))
-    return Machine(f"numa-{numa_nodes}", "", Topology("x86_64", cpus, nodes), devices)
+    return without_nics.machine(numa_nodes, devices)
 
 
 def pod(
@@ -96,24 +82,21 @@ def holder(name: str, cpus: int, memory: int, held: Mapping[str, int]) -> Pod:
 
 def one_pod(numa_nodes: int, rounds: int) -> None:
     """Print the times of one call, with the wish and without."""
-    kind = machine(numa_nodes)
+    node = Node("n", machine(numa_nodes))
     wall: dict[bool, list[float]] = {True: [], False: []}
     cpu: list[float] = []
     placed = proven = 0
     for seed in range(rounds):
-        running = tuple(taken(kind, random.Random(seed), CORES, holder))
         for wish in (True, False):
             wanted = pod("wanted", 40, 100 * GIB, 3, 2, JOINT if wish else None)
-            instance = Instance(
-                nodes=(Node("n", kind),),
-                gangs=(Gang("wanted", "default", (wanted,), 1, lone=True),),
-                running=running,
+            instance = on_worn(node, wanted, CORES, holder, seed)
+            options = SolveOptions(engine=Engine.EXACT, workers=1)
+            took_s, (cpu_s, answer) = timed(
+                perf_counter, timed, process_time, solve, instance, options
             )
-            started, started_cpu = time.perf_counter(), time.process_time()
-            answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1))
-            wall[wish].append(1e3 * (time.perf_counter() - started))
+            wall[wish].append(1e3 * took_s)
             if wish:
-                cpu.append(1e3 * (time.process_time() - started_cpu))
+                cpu.append(1e3 * cpu_s)
                 placed += isinstance(answer, Placed)
                 proven += isinstance(answer, Placed) and all(t.proven for t in answer.tiers)
     with_it = statistics.median(wall[True])
@@ -176,22 +159,9 @@ def refusals(rounds: int) -> None:
         grants = [DeviceGrant("gpu", i) for i in range(8) if i not in gpus]
         grants += [DeviceGrant("rdma", i) for i in range(4) if i not in nics]
         holder = pod("held", 0, 0, 8 - len(gpus), 4 - len(nics), None)
-        place = PodPlacement(
-            "held", "default", None, "n", kind.topology.online, devices=tuple(grants)
-        )
-        instance = Instance(
-            nodes=(Node("n", kind),),
-            gangs=(
-                Gang(
-                    "wanted",
-                    "default",
-                    (pod("wanted", 0, 0, want, wanted_nics, JOINT),),
-                    1,
-                    lone=True,
-                ),
-            ),
-            running=(RunningPod(holder, place),),
-        )
+        wanted = pod("wanted", 0, 0, want, wanted_nics, JOINT)
+        held = running_pod(holder, "n", kind.topology.online, devices=tuple(grants))
+        instance = Instance((Node("n", kind),), (lone(wanted),), running=(held,))
         counted["one after the other"] += not one_after_the_other(gpus, nics, want, wanted_nics)
         for name, engine in (("greedy", Engine.GREEDY), ("search", Engine.EXACT)):
             answer = solve(instance, SolveOptions(engine=engine, workers=1))

@@ -17,44 +17,35 @@ Run: python benchmarks/large_gang.py [--rounds N] [--against FOLDER]
 
 import argparse
 import json
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from time import perf_counter, process_time
+
+from _checkouts import HERE, json_of
+from _timing import timed
+from _worlds import GIB, machine, nodes_in_turn
 
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance, Machine, Node
+from placer_models.cluster import Instance, Machine
 from placer_models.placement import Answer, PartlyPlaced, Placed
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
-HERE = Path(__file__).parents[1]
 NODES = 5_000
 PODS = 1_000
 LIMIT_S = 10.0
-GIB = 2**30
 
-FLAT = Machine(
-    "flat",
-    "64 CPUs",
-    Topology("x86_64", tuple(Cpu(i, i, 0, 0) for i in range(64)), (NumaNode(0, 512 * GIB),)),
-)
-THREADED = Machine(
+FLAT = machine("flat", 64, (512 * GIB,), title="64 CPUs")
+THREADED = machine(
     "threaded",
-    "32 cores of two threads, two NUMA nodes",
-    Topology(
-        "x86_64",
-        tuple(Cpu(i, i // 2, 0, i // 32) for i in range(64)),
-        (NumaNode(0, 256 * GIB), NumaNode(1, 256 * GIB)),
-    ),
+    64,
+    (256 * GIB, 256 * GIB),
+    threads=2,
+    title="32 cores of two threads, two NUMA nodes",
 )
 WORLDS: dict[str, tuple[Machine, QosClass, int]] = {
     "16 shared CPUs, flat": (FLAT, QosClass.LS, 16),
@@ -67,9 +58,9 @@ WORLDS: dict[str, tuple[Machine, QosClass, int]] = {
 
 def world(name: str) -> Instance:
     """Return the nodes and the gang."""
-    machine, qos, cpus = WORLDS[name]
+    kind, qos, cpus = WORLDS[name]
     spec = PodSpec((Container("main", Resources(1_000 * cpus, 4 * cpus * GIB)),), qos)
-    nodes = tuple(Node(f"n-{i:04}", machine) for i in range(NODES))
+    nodes = nodes_in_turn(NODES, (kind,), "n-{:04}")
     pods = tuple(Pod(f"p-{i:03}", "default", spec) for i in range(PODS))
     return Instance(nodes, (Gang("gang", "default", pods, PODS),))
 
@@ -82,10 +73,9 @@ def measured(name: str, how: str, rounds: int) -> dict[str, float]:
     wall_s: list[float] = []
     call, after = _calls(instance, how, options)
     for _ in range(rounds):
-        began = time.process_time(), time.perf_counter()
-        answer = call()
-        cpu_s.append(time.process_time() - began[0])
-        wall_s.append(time.perf_counter() - began[1])
+        one_wall_s, (one_cpu_s, answer) = timed(perf_counter, timed, process_time, call)
+        cpu_s.append(one_cpu_s)
+        wall_s.append(one_wall_s)
         after(answer)
     tiers = answer.tiers if isinstance(answer, Placed | PartlyPlaced) else ()
     return {
@@ -118,22 +108,6 @@ def _calls(
     return place, release
 
 
-def row(name: str, how: str, rounds: int, folder: Path) -> Any:
-    """Measure one row in a process of its own, with the placer of a checkout."""
-    paths = os.pathsep.join((str(folder), str(folder / "models")))
-    asked = [sys.executable, "-P", __file__, "--rounds", str(rounds), "--row", name, how]
-    run = subprocess.run(
-        asked,
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if run.returncode:
-        raise SystemExit(run.stderr)
-    return json.loads(run.stdout)
-
-
 def main(rounds: int, other: Path | None) -> None:
     """Print a row for each world and way of asking, and beside it the other checkout's."""
     print(f"{PODS} pods, {NODES} nodes; the least of {rounds}")
@@ -141,10 +115,11 @@ def main(rounds: int, other: Path | None) -> None:
     print(title if other is None else f"{title}    before: CPU s  wall s  proven    ratio")
     for name in WORLDS:
         for how in ("greedy", "solve", "kept"):
-            now = row(name, how, rounds, HERE)
+            asked = (__file__, "--rounds", str(rounds), "--row", name, how)
+            now = json_of(HERE, *asked)
             text = f"{name:24}  {how:6}  {told(now)}"
             if other is not None:
-                before = row(name, how, rounds, other)
+                before = json_of(other, *asked)
                 ratio = now["cpu_s"] / before["cpu_s"]
                 text += f"            {told(before)}    {ratio:5.2f}"
             print(text, flush=True)

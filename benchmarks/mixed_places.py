@@ -15,22 +15,25 @@ Run: python benchmarks/mixed_places.py [NODES]
 
 import sys
 from random import Random
-from statistics import mean, median
+from statistics import mean
 from time import thread_time
+
+import _worlds
+from _timing import print_times, timed
+from _worlds import GIB, nodes_in_turn
 
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.search.options import Engine, SolveOptions
-from placer_models.cluster import Machine, Node
+from placer_models.cluster import Machine
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
 SEED = 13
 NODES = 1_213
-MIB, GIB = 2**20, 2**30
+MIB = 2**20
 DEADLINE_S = 60.0
 MISSES = 10
 """Pods without a place after which the cluster counts as full."""
@@ -70,19 +73,11 @@ SHARE_POD = ((25, 3_152, 6_144), (47, 6_200, 12_288), (50, 5_000, 19_073), (80, 
 def machine(kind: tuple[int, int, int, int]) -> Machine:
     """Return a machine of two NUMA nodes."""
     cpus, memory_gib, gpus, gpu_gib = kind
-    half = cpus // 2
-    return Machine(
-        "-".join(map(str, kind)),
-        "",
-        Topology(
-            "x86_64",
-            tuple(Cpu(i, i, i // half, i // half) for i in range(2 * half)),
-            tuple(NumaNode(i, memory_gib * GIB // 2) for i in range(2)),
-        ),
-        tuple(
-            Device("gpu", i, memory_bytes=gpu_gib * GIB, numa_node=2 * i // gpus)
-            for i in range(gpus)
-        ),
+    gib = GIB * memory_gib // 2
+    memory = gpu_gib * GIB
+    gpu_list = (Device("gpu", i, memory_bytes=memory, numa_node=2 * i // gpus) for i in range(gpus))
+    return _worlds.machine(
+        "-".join(map(str, kind)), cpus, (gib, gib), packages=2, devices=tuple(gpu_list)
     )
 
 
@@ -103,18 +98,17 @@ def without_shares() -> list[PodSpec]:
     return [*(spec(cpu, mib) for cpu, mib in CPU_POD), *whole]
 
 
-def timed(scheduler: Scheduler, pod: Pod) -> tuple[Decision, float]:
-    options = SolveOptions(engine=Engine.GREEDY, workers=1)
+def placed(scheduler: Scheduler, pod: Pod, options: SolveOptions) -> tuple[float, Decision]:
+    """Return the milliseconds of a call for one pod, and what it decides."""
     batch = Batch((lone_gang(pod),))
-    start = thread_time()
-    decision = scheduler.place(batch, DEADLINE_S, options=options)
-    return decision, 1_000 * (thread_time() - start)
+    took_s, decision = timed(thread_time, scheduler.place, batch, DEADLINE_S, options=options)
+    return 1_000 * took_s, decision
 
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else NODES
-    machines = [machine(kind) for kind in KINDS]
-    scheduler = Scheduler(Node(f"node-{i:05}", machines[i % len(machines)]) for i in range(count))
+    scheduler = Scheduler(nodes_in_turn(count, [machine(kind) for kind in KINDS]))
+    options = SolveOptions(engine=Engine.GREEDY, workers=1)
     rng = Random(SEED)
     turns = (with_shares(), without_shares())
     times: list[float] = []
@@ -125,25 +119,16 @@ def main() -> None:
         pod = Pod(f"pod-{asked}", "default", rng.choice(turns[asked % 2]))
         other = None
         if asked % FORGETFUL_EVERY == FORGETFUL_EVERY // 2:
-            other, took_ms = timed(Scheduler.restore(scheduler.snapshot()), pod)
+            took_ms, other = placed(Scheduler.restore(scheduler.snapshot()), pod, options)
             forgetful.append(took_ms)
-        decision, took_ms = timed(scheduler, pod)
+        took_ms, decision = placed(scheduler, pod, options)
         assert other is None or other.placement == decision.placement
         times.append(took_ms)
         misses += not decision.placement.pods
     print(f"{count} nodes of {len(KINDS)} kinds, {len(times) - misses} pods placed one by one")
-    show("place", times)
-    show("all forgotten before, the baseline", forgetful)
+    print_times("place", times)
+    print_times("all forgotten before, the baseline", forgetful)
     print(f"  baseline / place, means: {mean(forgetful) / mean(times):.1f}")
-
-
-def show(title: str, times_ms: list[float]) -> None:
-    ordered = sorted(times_ms)
-    p99 = ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
-    print(
-        f"  {title:36} mean {mean(ordered):8.3f} ms   median {median(ordered):8.3f} ms   "
-        f"p99 {p99:8.3f} ms   max {ordered[-1]:8.3f} ms   ({len(ordered)} calls)"
-    )
 
 
 if __name__ == "__main__":

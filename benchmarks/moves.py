@@ -9,15 +9,18 @@ import sys
 from random import Random
 from time import perf_counter
 
+from _timing import timed
+from _worlds import lone, running_pod
+
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.goals import MOVES
 from placer_models.machines.catalogue import load_machine
 from placer_models.moves import moves_of
-from placer_models.placement import DeviceGrant, GaveUp, Infeasible, Placement, PodPlacement
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.placement import DeviceGrant, GaveUp, Infeasible, Placement
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 
 MACHINE = load_machine("p4d-24xlarge")
@@ -34,19 +37,12 @@ def fragmented(nodes: int, budget: int) -> Instance:
             gpus = [free.pop(rng.randrange(len(free))) for _ in range(rng.choice((1, 1, 2)))]
             pod = Pod(f"small-{i}-{j}", "default", _spec(len(gpus)))
             cpus = frozenset().union(*CORES[4 * j : 4 * j + 2 * len(gpus)])
-            place = PodPlacement(
-                pod.name,
-                pod.namespace,
-                None,
-                f"n{i:03}",
-                cpus,
-                devices=tuple(DeviceGrant(GPU, minor) for minor in sorted(gpus)),
-            )
-            running.append(RunningPod(pod, place))
+            grants = tuple(DeviceGrant(GPU, minor) for minor in sorted(gpus))
+            running.append(running_pod(pod, f"n{i:03}", cpus, devices=grants))
     large = [Pod(f"large-{i}", "default", _spec(8)) for i in range(nodes // 4)]
     return Instance(
         nodes=tuple(Node(f"n{i:03}", MACHINE) for i in range(nodes)),
-        gangs=tuple(Gang(p.name, p.namespace, (p,), 1, lone=True) for p in large),
+        gangs=tuple(map(lone, large)),
         running=tuple(running),
         move_budget=budget,
     )
@@ -62,9 +58,8 @@ def main(nodes: int, seconds: float) -> None:
     print("budget  placed  points  bound  moves  moves' bound  seconds")
     for budget in (0, 1, 2, 4, 8, 16):
         instance = fragmented(nodes, budget)
-        started_s = perf_counter()
-        answer = solve(instance, SolveOptions(time_limit_s=seconds, workers=2, seed=1))
-        took_s = perf_counter() - started_s
+        options = SolveOptions(time_limit_s=seconds, workers=2, seed=1)
+        took_s, answer = timed(perf_counter, solve, instance, options)
         if isinstance(answer, Infeasible | GaveUp):
             proof = "proven" if isinstance(answer, Infeasible) else "not proven"
             print(f"{budget:6}  {0:6}  none, {proof:30}  {took_s:7.2f}")

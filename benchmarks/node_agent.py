@@ -49,6 +49,27 @@ def document() -> NodePlacement:
     return NodePlacement(node, pods)
 
 
+def write_document(folder: Path) -> None:
+    """Let the document of this node arrive in a folder, as the agent wants it: by rename."""
+    file = folder / ".new"
+    file.write_text(json.dumps(node_placement_to_dict(document())))
+    file.chmod(0o600)
+    file.rename(folder / "node.json")
+
+
+def root_cgroups() -> Cgroups:
+    """Return the cgroups of this machine; where none may be made, that is said and all ends."""
+    try:
+        cgroups = Cgroups(kernel_files())
+    except MountError as error:
+        print(f"not run: {error}")
+        raise SystemExit from None
+    if os.geteuid() != 0:
+        print("not run: only root may make cgroups at the root")
+        raise SystemExit
+    return cgroups
+
+
 def cpu_seconds(pid: int) -> float:
     """Return the CPU time of all threads of a process."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
@@ -64,20 +85,11 @@ def rss_mib(pid: int) -> float:
 
 def main(seconds: float) -> None:
     """Start an agent, measure it, end it, and clear up."""
-    try:
-        cgroups = Cgroups(kernel_files())
-    except MountError as error:
-        print(f"not run: {error}")
-        return
-    if os.geteuid() != 0:
-        print("not run: only root may make cgroups at the root")
-        return
+    cgroups = root_cgroups()
     with tempfile.TemporaryDirectory() as name:
         documents = Path(name, "documents")
         documents.mkdir(mode=0o700)
-        file = documents / ".new"
-        file.write_text(json.dumps(node_placement_to_dict(document())))
-        file.rename(documents / "node.json")
+        write_document(documents)
         begin = time.monotonic()
         agent = subprocess.Popen(
             [Path(sys.executable).with_name("placer"), "agent", "--documents", documents,
@@ -95,7 +107,10 @@ def main(seconds: float) -> None:
             idle = (cpu_seconds(agent.pid) - before) / seconds
             print(f"idle for {seconds:g} s: {100 * idle:.3f} % of a CPU")
             print(f"memory: {rss_mib(agent.pid):.1f} MiB")
-            repairs_s = [repair_s(cgroups, i) for i in range(20)]
+            repairs_s = []
+            for i in range(20):
+                repairs_s.append(repair_s(cgroups, i, ROOT))
+                time.sleep(1)
             print(
                 f"repair of one cpuset: median {statistics.median(repairs_s):.2f} s, "
                 f"worst of 20 {max(repairs_s):.2f} s"
@@ -103,26 +118,24 @@ def main(seconds: float) -> None:
         finally:
             agent.send_signal(signal.SIGTERM)
             agent.wait()
-            clear(cgroups)
+            clear(cgroups, ROOT)
 
 
-def repair_s(cgroups: Cgroups, i: int) -> float:
+def repair_s(cgroups: Cgroups, i: int, root: str, look_every_s: float = 0.005) -> float:
     """Overwrite a cpuset; return how long it takes until it says again what it should."""
-    path = cgroups.path("cpuset", f"{ROOT}/pod-{i}@default/main@pod-{i}", CPUS)
+    path = cgroups.path("cpuset", f"{root}/pod-{i}@default/main@pod-{i}", CPUS)
     good = cgroups.files.read(path)
     begin = time.monotonic()
     cgroups.files.write(path, "0")
     while cgroups.files.read(path) != good:
-        time.sleep(0.005)
-    taken = time.monotonic() - begin
-    time.sleep(1)
-    return taken
+        time.sleep(look_every_s)
+    return time.monotonic() - begin
 
 
-def clear(cgroups: Cgroups) -> None:
+def clear(cgroups: Cgroups, root: str) -> None:
     """Remove what the agent made."""
     for mount in kernel_files().mounts.values():
-        for folder, _, _ in os.walk(mount / ROOT, topdown=False):
+        for folder, _, _ in os.walk(mount / root, topdown=False):
             Path(folder).rmdir()
 
 

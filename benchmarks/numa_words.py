@@ -8,20 +8,18 @@ containers and a sidecar, each aligned for itself. Ratios are to the plain pod, 
 Run: python benchmarks/numa_words.py [ROUNDS]
 """
 
-import random
 import statistics
 import sys
-import time
 from dataclasses import replace
+from functools import partial
 
-from _worn import taken
-from one_pod import CORES, GIB, NEED, holder, machine, pod
+from _timing import p99, solved_exactly
+from _worlds import GIB
+from _worn import on_worn
+from one_pod import CORES, NEED, holder, machine, pod
 
-from placer.search.options import Engine, SolveOptions
-from placer.search.solver import solve
-from placer_models.cluster import Instance, Machine, Node
-from placer_models.placement import Placed
-from placer_models.pod import Container, ContainerRole, DeviceRequest, Gang, Pod, Resources
+from placer_models.cluster import Machine, Node
+from placer_models.pod import Container, ContainerRole, DeviceRequest, Pod, Resources
 from placer_models.policy import AlignmentScope
 from placer_models.topology import Hugepages
 
@@ -63,30 +61,20 @@ def main(rounds: int) -> None:
     print("NUMA nodes  word             rounds  proven  ms: median    p99  ratio to plain")
     plain = pod("wanted", *NEED)
     for numa_nodes in (8, 34):
-        kind = paged(machine(numa_nodes))
+        node = Node("n", paged(machine(numa_nodes)))
         base = 0.0
         for word, asked in (
             ("plain", plain),
             ("hugepages", with_pages(plain)),
             ("container scope", in_containers(plain)),
         ):
-            times, proven = [], 0
-            for seed in range(rounds):
-                instance = Instance(
-                    nodes=(Node("n", kind),),
-                    gangs=(Gang("wanted", "default", (asked,), 1, lone=True),),
-                    running=tuple(taken(kind, random.Random(seed), CORES, holder)),
-                )
-                started = time.perf_counter()
-                answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1))
-                times.append(1e3 * (time.perf_counter() - started))
-                proven += isinstance(answer, Placed) and all(t.proven for t in answer.tiers)
-            times.sort()
+            make = partial(on_worn, node, asked, CORES, holder)
+            times, proven = solved_exactly(make, rounds)
             median = statistics.median(times)
             base = base or median
             print(
                 f"{numa_nodes:10}  {word:15}  {rounds:6}  {proven:6}  {median:10.1f}"
-                f"  {times[int(0.99 * len(times))]:5.1f}  {median / base:14.2f}"
+                f"  {p99(times):5.1f}  {median / base:14.2f}"
             )
 
 

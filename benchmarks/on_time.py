@@ -21,9 +21,6 @@ Run: python benchmarks/on_time.py [--slower K] [--against FOLDER] [--worlds NAME
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -33,7 +30,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from _checkouts import HERE, json_of
 from _mixed_cluster import mixed_cluster
+from _timing import timed
+from _worlds import lone, machine, nodes_in_turn, running_pod
 from ortools.sat.python import cp_model
 
 from placer.search import budget as budget_module
@@ -42,29 +42,23 @@ from placer.search import solver
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer_models.affinity import AffinityTerm
-from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.machines.catalogue import load_machine
-from placer_models.placement import PartlyPlaced, Placed, PodPlacement
+from placer_models.placement import PartlyPlaced, Placed
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
-HERE = Path(__file__).parents[1]
 LIMITS_S = (0.05, 1.0, 2.0, 5.0, 10.0, 30.0)
 FIRSTS = (250, 500, 1_000, 2_000)
 MOST_PLAINLY = 1_000
 """Up to so many pods the plain look at all pairs is waited for."""
 
-PLAIN = Machine(
-    "plain",
-    "64 CPUs",
-    Topology("x86_64", tuple(Cpu(i, i, 0, 0) for i in range(64)), (NumaNode(0, 1 << 40),)),
-)
+PLAIN = machine("plain", 64, (1 << 40,), title="64 CPUs")
 
 
-def lone(name: str, spec: PodSpec) -> Gang:
-    return Gang(name, "default", (Pod(name, "default", spec),), 1, lone=True)
+def pod(name: str, spec: PodSpec) -> Pod:
+    return Pod(name, "default", spec)
 
 
 def of_its_own(name: str, milli: int) -> PodSpec:
@@ -76,17 +70,20 @@ def of_its_own(name: str, milli: int) -> PodSpec:
 
 def firsts() -> Instance:
     """2,000 pods that are each the first of their kind on 50 nodes, and 20 that are too large."""
-    nodes = tuple(Node(f"n-{i}", PLAIN) for i in range(50))
-    waiting = [lone(f"p-{i}", of_its_own(f"p-{i}", 1_400)) for i in range(2_000)]
-    return Instance(
-        nodes, (*waiting, *(lone(f"x-{i}", of_its_own(f"x-{i}", 65_000)) for i in range(20)))
-    )
+    waiting = [pod(f"p-{i}", of_its_own(f"p-{i}", 1_400)) for i in range(2_000)]
+    waiting += [pod(f"x-{i}", of_its_own(f"x-{i}", 65_000)) for i in range(20)]
+    return Instance(nodes_in_turn(50, (PLAIN,), "n-{}"), tuple(map(lone, waiting)))
+
+
+def with_gpus(count: int) -> tuple[Node, ...]:
+    """Return nodes with GPUs, of two machines."""
+    machines = [load_machine(name) for name in ("dgx-a100", "p4d-24xlarge")]
+    return nodes_in_turn(count, machines, "n-{}")
 
 
 def gangs() -> Instance:
     """Five gangs that want more than all of 1,000 nodes, and 20 pods."""
-    machines = [load_machine(name) for name in ("dgx-a100", "p4d-24xlarge")]
-    nodes = tuple(Node(f"n-{i}", machines[i % 2]) for i in range(1_000))
+    nodes = with_gpus(1_000)
     devices = (DeviceRequest(GPU, 8),)
     large = PodSpec((Container("main", Resources(8_000, 1 << 33, devices=devices)),), QosClass.LSR)
     small = PodSpec((Container("main", Resources(1_000, 1 << 30)),), QosClass.LSR)
@@ -95,34 +92,31 @@ def gangs() -> Instance:
         spec = replace(large, labels=(("gang", str(i)),))
         members = tuple(Pod(f"g-{i}-{j}", "default", spec) for j in range(len(nodes) + 1 + i))
         found.append(Gang(f"g-{i}", "default", members, len(members)))
-    return Instance(nodes, (*found, *(lone(f"s-{i}", small) for i in range(20))))
+    return Instance(nodes, (*found, *(lone(pod(f"s-{i}", small)) for i in range(20))))
 
 
 def left_out() -> Instance:
     """1,000 different pods for six nodes."""
-    nodes = tuple(Node(f"n-{i}", load_machine("dgx-a100")) for i in range(6))
+    nodes = nodes_in_turn(6, (load_machine("dgx-a100"),), "n-{}")
     found = []
     for i in range(1_000):
         devices = (DeviceRequest(GPU, 1 + i % 3),) if i % 2 else ()
         asked = Resources(1_000 * (1 + i % 17), 1 << 30, devices=devices)
         spec = PodSpec((Container("main", asked),), QosClass.LSR, labels=(("app", f"p-{i}"),))
-        found.append(lone(f"p-{i}", spec))
+        found.append(lone(pod(f"p-{i}", spec)))
     return Instance(nodes, tuple(found))
 
 
 def pairs() -> Instance:
     """The same 1,000 pods on 4,000 nodes: four million pairs."""
-    machines = [load_machine(name) for name in ("dgx-a100", "p4d-24xlarge")]
-    nodes = tuple(Node(f"n-{i}", machines[i % 2]) for i in range(4_000))
-    return replace(left_out(), nodes=nodes)
+    return replace(left_out(), nodes=with_gpus(4_000))
 
 
 def many_nodes() -> Instance:
     """Three pods on 8,000 nodes: the nodes are most of the work."""
-    machines = [load_machine(name) for name in ("dgx-a100", "p4d-24xlarge")]
-    nodes = tuple(Node(f"n-{i}", machines[i % 2]) for i in range(8_000))
+    nodes = with_gpus(8_000)
     spec = PodSpec((Container("main", Resources(8_000, 1 << 33)),), QosClass.LSR)
-    return Instance(nodes, tuple(lone(f"p-{i}", spec) for i in range(3)))
+    return Instance(nodes, tuple(lone(pod(f"p-{i}", spec)) for i in range(3)))
 
 
 def cluster() -> Instance:
@@ -143,29 +137,23 @@ WORLDS: dict[str, Callable[[], Instance]] = {
 
 def seconds_of_firsts(count: int) -> tuple[float, float | None]:
     """Return the seconds to find that each of so many pods is the first; and that plainly."""
-    pods = [Pod(f"p-{i}", "default", of_its_own(f"p-{i}", 1)) for i in range(count)]
-    nodes = tuple(Node(f"n-{i}", PLAIN) for i in range(50))
-    everyone = [
-        RunningPod(one, PodPlacement(one.name, "default", None, f"n-{i % 50}", frozenset()))
-        for i, one in enumerate(pods)
-    ]
-    took_s = timed(lambda: _found(nodes, everyone))
-    return took_s, timed(lambda: plainly(pods)) if count <= MOST_PLAINLY else None
+    pods = [pod(f"p-{i}", of_its_own(f"p-{i}", 1)) for i in range(count)]
+    nodes = nodes_in_turn(50, (PLAIN,), "n-{}")
+    everyone = [running_pod(one, f"n-{i % 50}", frozenset()) for i, one in enumerate(pods)]
+    took_s, _ = timed(time.process_time, _found, nodes, everyone)
+    plain_s = timed(time.process_time, plainly, pods)[0] if count <= MOST_PLAINLY else None
+    return took_s, plain_s
 
 
 def _found(nodes: Sequence[Node], everyone: Sequence[RunningPod]) -> int:
-    question: Any = import_module("placer.search.reasons.question")
     try:
-        module: Any = import_module("placer.search.reasons.firsts")
+        from placer.search.reasons.firsts import find_first_affinity_pods
+        from placer.search.reasons.question import OtherPods
     except ImportError:  # an older checkout
+        question: Any = import_module("placer.search.reasons.question")
         return len(list(question.firsts_of(nodes, everyone, everyone)))
-    return len(
-        list(
-            module.pods_without_company(
-                nodes, everyone, question.OtherPods(everyone), lambda: False
-            )
-        )
-    )
+    company = OtherPods(everyone)
+    return len(list(find_first_affinity_pods(nodes, everyone, company, lambda: False)))
 
 
 def plainly(pods: Sequence[Pod]) -> int:
@@ -180,12 +168,6 @@ def plainly(pods: Sequence[Pod]) -> int:
         for one in pods
         for term in one.spec.affinity
     )
-
-
-def timed(work: Callable[[], object]) -> float:
-    begun_s = time.process_time()
-    work()
-    return time.process_time() - begun_s
 
 
 def solved(instance: Instance, limit_s: float, slower: float) -> dict[str, float]:
@@ -214,9 +196,7 @@ def solved(instance: Instance, limit_s: float, slower: float) -> dict[str, float
     cp_model.CpSolver.solve = work
     solver.Budget = watched
     options = SolveOptions(Engine.AUTO, limit_s, workers=1, seed=1)
-    begun_s = clock.monotonic()
-    answer = solver.solve(instance, options)
-    ended_s = clock.monotonic() - begun_s
+    ended_s, answer = timed(clock.monotonic, solver.solve, instance, options)
     tiers = answer.tiers if isinstance(answer, Placed | PartlyPlaced) else ()
     unplaced = () if isinstance(answer, Placed) else answer.unplaced
     greedy_s = budgets[0].greedy_s
@@ -230,17 +210,6 @@ def solved(instance: Instance, limit_s: float, slower: float) -> dict[str, float
         "out": len(unplaced),
         "time": sum(left.reasons[0].startswith("time") for left in unplaced),
     }
-
-
-def row(what: Sequence[str], folder: Path) -> Any:
-    """Measure one row in a process of its own, with the placer of a checkout."""
-    paths = [str(folder), str(folder / "models"), str(HERE / "benchmarks")]
-    asked = [sys.executable, "-P", __file__, "--row", *what]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    run = subprocess.run(asked, env=environment, capture_output=True, text=True, check=False)
-    if run.returncode:
-        raise SystemExit(run.stderr)
-    return json.loads(run.stdout)
 
 
 def measured(what: Sequence[str]) -> Any:
@@ -260,7 +229,7 @@ def main(
     last: dict[str, float] = {}
     for count in FIRSTS:
         for label, folder in checkouts.items():
-            took_s, plain_s = row(["first-pods", str(count)], folder)
+            took_s, plain_s = json_of(folder, __file__, "--row", "first-pods", str(count))
             times = f"{took_s / last[label]:7.1f}" if label in last else " " * 7
             beside = "" if plain_s is None else f"{plain_s:9.3f}"
             print(f"{count:5}  {took_s:9.3f}  {times}  {beside}  {label}", flush=True)
@@ -271,7 +240,8 @@ def main(
     for world in worlds:
         for limit_s in limits_s:
             for label, folder in checkouts.items():
-                found = row([world, str(limit_s), str(slower)], folder)
+                asked = (world, str(limit_s), str(slower))
+                found = json_of(folder, __file__, "--row", *asked)
                 late[label] += found["late_s"] > 0
                 print(
                     f"{world:8}  {limit_s:7.2f}  {found['greedy_s']:8.2f}"

@@ -11,42 +11,42 @@ walks through the product of such lists instead.
 Run: python benchmarks/one_pod.py [ROUNDS]
 """
 
-import random
 import statistics
 import sys
-import time
 from collections.abc import Mapping
+from functools import partial
 from itertools import combinations
+from time import perf_counter
 
-from _worn import taken
+import _worlds
+from _timing import p99, solved_exactly, timed
+from _worlds import GIB
+from _worn import on_worn
 
 from placer.counting.account import Account, accounts_of
-from placer.search.options import Engine, SolveOptions
-from placer.search.solver import solve
-from placer_models.cluster import Instance, Machine, Node
+from placer_models.cluster import Machine, Node
 from placer_models.device import Device
-from placer_models.placement import Placed
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
-GIB = 2**30
 CORES = 32  # of each NUMA node, two threads each
 MEMORY_BYTES = 64 * GIB
 NEED = (40, 100 * GIB, 3)
 """CPUs, bytes of memory and GPUs that the pod wants."""
 
 
-def machine(numa_nodes: int) -> Machine:
+def machine(numa_nodes: int, devices: tuple[Device, ...] | None = None) -> Machine:
     """Return a machine of so many equal NUMA nodes, with 8 GPUs spread over them."""
-    count = numa_nodes * CORES
-    cpus = tuple(
-        Cpu(id=cpu, core=cpu % count, package=0, numa_node=cpu % count // CORES)
-        for cpu in range(2 * count)
+    if devices is None:
+        devices = tuple(Device("gpu", i, numa_node=i * numa_nodes // 8) for i in range(8))
+    return _worlds.machine(
+        f"numa-{numa_nodes}",
+        2 * numa_nodes * CORES,
+        (MEMORY_BYTES,) * numa_nodes,
+        threads=2,
+        apart=True,
+        devices=devices,
     )
-    gpus = tuple(Device("gpu", i, numa_node=i * numa_nodes // 8) for i in range(8))
-    nodes = tuple(NumaNode(i, MEMORY_BYTES) for i in range(numa_nodes))
-    return Machine(f"numa-{numa_nodes}", "", Topology("x86_64", cpus, nodes), gpus)
 
 
 def pod(name: str, cpus: int, memory_bytes: int, gpus: int) -> Pod:
@@ -86,25 +86,16 @@ def main(rounds: int) -> None:
     print("NUMA nodes  rounds  proven     ms: median    p99    max   ratio to the walk")
     for numa_nodes in (8, 34):
         kind = machine(numa_nodes)
-        times, walks, proven = [], [], 0
-        for seed in range(rounds):
-            instance = Instance(
-                nodes=(Node("n", kind),),
-                gangs=(Gang("wanted", "default", (pod("wanted", *NEED),), 1, lone=True),),
-                running=tuple(taken(kind, random.Random(seed), CORES, holder)),
-            )
-            started = time.perf_counter()
-            answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1))
-            times.append(1e3 * (time.perf_counter() - started))
-            proven += isinstance(answer, Placed) and all(tier.proven for tier in answer.tiers)
-            started = time.perf_counter()
-            walk(accounts_of(instance)[0], kind)
-            walks.append(1e3 * (time.perf_counter() - started))
-        times.sort()
+        make = partial(on_worn, Node("n", kind), pod("wanted", *NEED), CORES, holder)
+        times, proven = solved_exactly(make, rounds)
+        walks = [
+            1e3 * timed(perf_counter, walk, accounts_of(make(seed))[0], kind)[0]
+            for seed in range(rounds)
+        ]
         median = statistics.median(times)
         print(
             f"{numa_nodes:10}  {rounds:6}  {proven:6}  {median:13.1f}"
-            f"  {times[int(0.99 * len(times))]:5.1f}  {times[-1]:5.1f}"
+            f"  {p99(times):5.1f}  {times[-1]:5.1f}"
             f"  {median / statistics.median(walks):8.1f}"
         )
 

@@ -18,6 +18,7 @@ from statistics import mean, median
 from time import thread_time
 
 import numpy as np
+from _timing import p99, timed
 
 from placer.openb.arrivals import ArrivalOrder
 from placer.openb.lists import read_nodes, read_pods
@@ -47,9 +48,9 @@ def trace_of(folder: Path, copies: int) -> Trace:
 
 def placed(scheduler: Scheduler, gangs: list[Gang], options: SolveOptions) -> tuple[float, int]:
     """Return the seconds of a call, and how many pods got a place."""
-    began_s = thread_time()
-    decision = scheduler.place(Batch(tuple(gangs)), DEADLINE_S, options=options)
-    return thread_time() - began_s, len(decision.placement.pods)
+    batch = Batch(tuple(gangs))
+    took_s, decision = timed(thread_time, scheduler.place, batch, DEADLINE_S, options=options)
+    return took_s, len(decision.placement.pods)
 
 
 def main(trace: Trace, percent: int, singles: int, policy: str) -> None:
@@ -57,9 +58,7 @@ def main(trace: Trace, percent: int, singles: int, policy: str) -> None:
     words = TraceConverter()
     options = solve_options_for_policy(policy, map(words.spec, trace.pods))
     nodes = trace.ranked_nodes(words)
-    began_s = thread_time()
-    scheduler = Scheduler(nodes)
-    made_s = thread_time() - began_s
+    made_s, scheduler = timed(thread_time, Scheduler, nodes)
     arriving = trace.arriving(words)
     first_s, _ = placed(scheduler, list(islice(arriving, 1)), options)
     print(f"{len(nodes)} nodes, {policy}: made in {made_s:.2f} s, first call {first_s:.3f} s")
@@ -71,10 +70,10 @@ def main(trace: Trace, percent: int, singles: int, policy: str) -> None:
     if batched:
         print(f"  batches of {BATCH}: {batched / batched_s:.0f} pods a second")
     calls = [placed(scheduler, [gang], options) for gang in islice(arriving, singles)]
-    times_ms = sorted(1000 * took_s for took_s, _ in calls)
+    times_ms = [1000 * took_s for took_s, _ in calls]
     print(
         f"  one by one: {1000 / mean(times_ms):.0f} pods a second, p50 {median(times_ms):.2f} ms, "
-        f"p99 {times_ms[len(times_ms) * 99 // 100]:.2f} ms, {sum(got for _, got in calls)} of "
+        f"p99 {p99(times_ms):.2f} ms, {sum(got for _, got in calls)} of "
         f"{len(calls)} placed"
     )
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / KIB_PER_MIB

@@ -13,18 +13,18 @@ Run: python benchmarks/partitions.py [ROUNDS]
 import random
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from placer.search.options import Engine, SolveOptions
-from placer.search.solver import solve
+from _timing import solved_exactly
+from _worlds import lone, running_pod
+
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.machines.catalogue import load_machine
 from placer_models.mig import SLICES, TABLES
-from placer_models.placement import DeviceGrant, GaveUp, Infeasible, PodPlacement
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.placement import DeviceGrant
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import PartitionPolicy, QosClass
 
 TABLE = "H100-80GB"
@@ -39,19 +39,9 @@ def pod(name: str, devices: dict[str, int]) -> Pod:
 
 
 def resident(node: Node, name: str, kind: str, minors: list[int]) -> RunningPod:
-    place = PodPlacement(
-        name,
-        "default",
-        None,
-        node.name,
-        node.machine.topology.online,
-        devices=tuple(DeviceGrant(kind, minor) for minor in minors),
-    )
-    return RunningPod(pod(name, {kind: len(minors)}), place)
-
-
-def lone(one: Pod) -> Gang:
-    return Gang(one.name, one.namespace, (one,), 1, lone=True)
+    grants = tuple(DeviceGrant(kind, minor) for minor in minors)
+    held = pod(name, {kind: len(minors)})
+    return running_pod(held, node.name, node.machine.topology.online, devices=grants)
 
 
 def on_table(rng: random.Random, *, with_it: bool) -> Instance:
@@ -59,10 +49,10 @@ def on_table(rng: random.Random, *, with_it: bool) -> Instance:
     machine = load_machine("hgx-h100")
     node = Node("n", machine, partition_policy=PartitionPolicy.HONOR if with_it else None)
     half = rng.choice(([0, 1], [2, 3], [4, 5], [6, 7]))
-    running = [resident(node, "pair", GPU, half)]
+    old = [resident(node, "pair", GPU, half)]
     if rng.random() < 0.5:
-        running.append(resident(node, "single", GPU, [rng.choice([half[0] ^ 2, half[1] ^ 2])]))
-    return Instance((node,), (lone(pod("wanted", {GPU: 4})),), running=tuple(running))
+        old.append(resident(node, "single", GPU, [rng.choice([half[0] ^ 2, half[1] ^ 2])]))
+    return Instance((node,), (lone(pod("wanted", {GPU: 4})),), running=tuple(old))
 
 
 def on_instances(rng: random.Random, *, with_it: bool) -> Instance:
@@ -70,14 +60,14 @@ def on_instances(rng: random.Random, *, with_it: bool) -> Instance:
     machine = load_machine("hgx-h100")
     node = Node("n", machine, mig=tuple((minor, TABLE) for minor in range(8)))
     profiles = [profile for profile in TABLES[TABLE] if profile.slices <= 4]
-    running = []
+    old = []
     for gpu in range(0, 8, 2):
         profile = rng.choice(profiles)
         minor = SLICES * gpu + rng.choice(profile.starts)
-        running.append(resident(node, f"r{gpu}", profile.type, [minor]))
+        old.append(resident(node, f"r{gpu}", profile.type, [minor]))
     drawn = [rng.choice(profiles).type for _ in range(ASKED)]
     pods = [pod(f"p{i:02}", {kind: 1} if with_it else {}) for i, kind in enumerate(drawn)]
-    return Instance((node,), tuple(map(lone, pods)), running=tuple(running))
+    return Instance((node,), tuple(map(lone, pods)), running=tuple(old))
 
 
 Make = Callable[..., Instance]
@@ -85,16 +75,11 @@ Make = Callable[..., Instance]
 
 def measured(make: Make, rounds: int, *, with_it: bool) -> tuple[list[float], int]:
     """Return the ms of every round, ascending, and how many were proven in every tier."""
-    times, proven = [], 0
-    for seed in range(rounds):
-        instance = make(random.Random(seed), with_it=with_it)
-        instance = replace(instance, name=f"round-{seed}")
-        started = time.perf_counter()
-        answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, time_limit_s=30))
-        times.append(1e3 * (time.perf_counter() - started))
-        if not isinstance(answer, Infeasible | GaveUp):
-            proven += all(tier.proven for tier in answer.tiers)
-    return sorted(times), proven
+
+    def of_round(seed: int) -> Instance:
+        return replace(make(random.Random(seed), with_it=with_it), name=f"round-{seed}")
+
+    return solved_exactly(of_round, rounds, time_limit_s=30)
 
 
 def main(rounds: int) -> None:

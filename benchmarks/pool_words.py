@@ -10,32 +10,22 @@ without the word, in the same run.
 Run: python benchmarks/pool_words.py [ROUNDS]
 """
 
-import random
 import statistics
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
-from _worn import taken
-from one_pod import GIB, machine
+from _timing import p99, solved_exactly
+from _worlds import GIB
+from _worn import on_worn
+from one_pod import machine
 
-from placer.search.options import Engine, SolveOptions
-from placer.search.solver import solve
-from placer_models.cluster import Instance, Machine, Node
+from placer_models.cluster import Machine, Node
 from placer_models.device import Device, VirtualFunction
 from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import DeviceRequestFanOut
-from placer_models.placement import Placed
-from placer_models.pod import (
-    Container,
-    DeviceRequest,
-    Gang,
-    JointAllocation,
-    Pod,
-    PodSpec,
-    Resources,
-)
+from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, PodSpec, Resources
 from placer_models.policy import JointScope, QosClass, Strength
 
 FUNCTIONS = tuple(
@@ -91,19 +81,9 @@ PAIRS: Mapping[str, tuple[PodSpec, PodSpec]] = {
 
 def timed(kind: Machine, spec: PodSpec, rounds: int) -> tuple[list[float], int]:
     """Return the milliseconds of each round, ascending, and how many answers were proven."""
-    times, proven = [], 0
-    for seed in range(rounds):
-        wanted = Pod("wanted", "default", spec)
-        instance = Instance(
-            nodes=(Node("n", kind, extended=(("licences", 8),)),),
-            gangs=(Gang("wanted", "default", (wanted,), 1, lone=True),),
-            running=tuple(taken(kind, random.Random(seed), 24, holder)),
-        )
-        started = time.perf_counter()
-        answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1))
-        times.append(1e3 * (time.perf_counter() - started))
-        proven += isinstance(answer, Placed) and all(t.proven for t in answer.tiers)
-    return sorted(times), proven
+    node = Node("n", kind, extended=(("licences", 8),))
+    make = partial(on_worn, node, Pod("wanted", "default", spec), 24, holder)
+    return solved_exactly(make, rounds)
 
 
 def main(rounds: int) -> None:
@@ -116,7 +96,7 @@ def main(rounds: int) -> None:
             without, median = statistics.median(base), statistics.median(times)
             print(
                 f"{numa_nodes:10}  {word:10}  {rounds:6}  {proven:6}  {without:11.1f}"
-                f"  {median:5.1f}  {times[int(0.99 * len(times))]:5.1f}  {median / without:5.2f}"
+                f"  {median:5.1f}  {p99(times):5.1f}  {median / without:5.2f}"
             )
 
 

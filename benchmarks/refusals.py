@@ -16,14 +16,17 @@ import sys
 from dataclasses import replace
 from random import Random
 
-from greedy_fleet import GIB, SPECS
-from scheduler_places import BEFORE_PER_NODE, SEED, crowded, fleet, show, timed
+from _timing import print_times
+from _worlds import GIB, running_pod
+from greedy_fleet import SPECS
+from mixed_places import placed
+from scheduler_places import BEFORE_PER_NODE, SEED, crowded, fleet
 
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Decision
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Node, RunningPod
-from placer_models.placement import ContainerPlacement, PodPlacement, Unplaced
+from placer_models.placement import ContainerPlacement, Unplaced
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 
@@ -52,16 +55,8 @@ def resident(node: Node) -> RunningPod:
     pod = Pod(f"on-{node.name}", "default", PodSpec((container,), QosClass.LS))
     home = topology.numa_nodes[0].id
     parts = (ContainerPlacement("main", topology.online),)
-    place = PodPlacement(
-        pod.name,
-        pod.namespace,
-        None,
-        node.name,
-        topology.online,
-        memory_bytes=((home, GIB),),
-        containers=parts,
-    )
-    return RunningPod(pod, place)
+    held = {"memory_bytes": ((home, GIB),), "containers": parts}
+    return running_pod(pod, node.name, topology.online, **held)
 
 
 def main() -> None:
@@ -78,10 +73,10 @@ def main() -> None:
     seen = set()
     for i in range(pods):
         for j in range(CHANGES):
-            timed(scheduler, Pod(f"beside-{i}-{j}", "default", rng.choice(SPECS)), options)
+            placed(scheduler, Pod(f"beside-{i}-{j}", "default", rng.choice(SPECS)), options)
         pod = Pod(f"refused-{i}", "default", rng.choice(larger))
-        other, took_ms = timed(Scheduler.restore(scheduler.snapshot()), pod, options)
-        decision, again_ms = timed(scheduler, pod, options)
+        took_ms, other = placed(Scheduler.restore(scheduler.snapshot()), pod, options)
+        again_ms, decision = placed(scheduler, pod, options)
         assert left_out(other) == left_out(decision)
         if decision.placement.pods:
             continue
@@ -89,9 +84,9 @@ def main() -> None:
         (later if pod.spec in seen else first).append(again_ms)
         seen.add(pod.spec)
     print(f"{count} nodes, {len(first) + len(later)} of {pods} pods refused")
-    show("first pod of a kind", first)
-    show("every later pod", later)
-    show("all forgotten before, the baseline", forgetful)
+    print_times("first pod of a kind", first)
+    print_times("every later pod", later)
+    print_times("all forgotten before, the baseline", forgetful)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ from typing import NamedTuple
 
 from _full_batches import FAMILIES, batch
 from _plain_rival import WORKERS, points_a_count, rival
+from _timing import timed
 
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
@@ -103,9 +104,7 @@ def main() -> None:
         instance = batch(FAMILIES[family], nodes, load, 100 * nodes + seed)
         pods = sum(len(gang.pods) for gang in instance.gangs)
         theirs = rival(instance, args.seconds, seed=seed).placed
-        began_s = time.monotonic()
-        run = ours(instance, args.seconds)
-        took_s = time.monotonic() - began_s
+        took_s, run = timed(time.monotonic, ours, instance, args.seconds)
         pairs.setdefault((family, load), []).append(Pair(run, theirs))
         print(
             f"{family:6}  {nodes:5}  {load:4.2f}  {seed:4}  {pods:4}"

@@ -15,14 +15,17 @@ Run: python benchmarks/scheduler_places.py [NODES [PODS [ENGINE]]]
 """
 
 import sys
+from collections.abc import Sequence
 from random import Random
 from statistics import median
-from time import thread_time
 
+from _timing import print_times
+from _worlds import nodes_in_turn
 from greedy_fleet import MACHINES, SPECS
+from mixed_places import placed as placed_alone
 
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.scheduling.decision import Batch, lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Node
 from placer_models.machines.catalogue import load_machine
@@ -31,12 +34,10 @@ from placer_models.pod import Pod
 SEED = 7
 BEFORE_PER_NODE = 3
 FORGETFUL_PODS = 12
-DEADLINE_S = 60.0
 
 
-def fleet(count: int) -> list[Node]:
-    machines = [load_machine(name) for name in MACHINES]
-    return [Node(f"node-{i:05}", machines[i % len(machines)]) for i in range(count)]
+def fleet(count: int) -> tuple[Node, ...]:
+    return nodes_in_turn(count, [load_machine(name) for name in MACHINES])
 
 
 def crowded(scheduler: Scheduler, rng: Random, pods: int) -> None:
@@ -48,14 +49,7 @@ def crowded(scheduler: Scheduler, rng: Random, pods: int) -> None:
     scheduler.release(rng.sample(keys, len(keys) // 2))
 
 
-def timed(scheduler: Scheduler, pod: Pod, options: SolveOptions) -> tuple[Decision, float]:
-    batch = Batch((lone_gang(pod),))
-    start = thread_time()
-    decision = scheduler.place(batch, DEADLINE_S, options=options)
-    return decision, 1_000 * (thread_time() - start)
-
-
-def report(title: str, nodes: list[Node], before: int, pods: int, engine: Engine) -> None:
+def report(title: str, nodes: Sequence[Node], before: int, pods: int, engine: Engine) -> None:
     rng = Random(SEED)
     scheduler = Scheduler(nodes)
     if before:
@@ -67,32 +61,21 @@ def report(title: str, nodes: list[Node], before: int, pods: int, engine: Engine
     placed = 0
     for i, pod in enumerate(drawn):
         if i % (len(drawn) // FORGETFUL_PODS or 1) == 0:
-            other, took_ms = timed(Scheduler.restore(scheduler.snapshot()), pod, options)
+            took_ms, other = placed_alone(Scheduler.restore(scheduler.snapshot()), pod, options)
             forgetful.append(took_ms)
         else:
             other = None
-        decision, took_ms = timed(scheduler, pod, options)
+        took_ms, decision = placed_alone(scheduler, pod, options)
         (later if pod.spec in seen else first).append(took_ms)
         seen.add(pod.spec)
         placed += bool(decision.placement.pods)
         assert other is None or other.placement == decision.placement
     print(f"{title}, {engine}: {len(nodes)} nodes, {placed} of {pods} pods placed")
-    show("first pod of a kind", first)
-    show("every later pod", later)
-    show("all", first + later)
-    show("all forgotten before, the baseline", forgetful)
+    print_times("first pod of a kind", first)
+    print_times("every later pod", later)
+    print_times("all", first + later)
+    print_times("all forgotten before, the baseline", forgetful)
     print(f"  baseline / all, medians: {median(forgetful) / median(first + later):.1f}")
-
-
-def show(title: str, times_ms: list[float]) -> None:
-    ordered = sorted(times_ms)
-    if not ordered:
-        return
-    p99 = ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
-    print(
-        f"  {title:36} median {median(ordered):8.2f} ms   p99 {p99:8.2f} ms   "
-        f"max {ordered[-1]:8.2f} ms   ({len(ordered)} pods)"
-    )
 
 
 def main() -> None:

@@ -20,6 +20,9 @@ from statistics import median
 from time import thread_time
 from typing import Any, ParamSpec, TypeVar
 
+from _timing import print_times, timed
+from _worlds import GIB, nodes_in_turn
+
 from placer.counting.account import accounts_of
 from placer.greedy.place import place_greedily
 from placer.scheduler import Scheduler
@@ -30,7 +33,6 @@ from placer.search.judged import realise_and_judge
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
-from placer_models.cluster import Node
 from placer_models.machines.catalogue import load_machine
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
@@ -38,7 +40,6 @@ from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
 SEED = 11
 PODS_PER_NODE = 3
 DEADLINE_S = 60.0
-GIB = 2**30
 PLACE, ALONE = "place", "solve alone, the baseline"
 GREEDY = SolveOptions(engine=Engine.GREEDY, workers=1)
 MACHINES = (
@@ -80,9 +81,8 @@ class Clock:
         self.times_ms: defaultdict[str, list[float]] = defaultdict(list)
 
     def __call__(self, what: str, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        start = thread_time()
-        result = call(*args, **kwargs)
-        self.times_ms[what].append(1_000 * (thread_time() - start))
+        took_s, result = timed(thread_time, call, *args, **kwargs)
+        self.times_ms[what].append(1_000 * took_s)
         return result
 
     def median_ms(self, what: str) -> float:
@@ -90,12 +90,7 @@ class Clock:
 
     def show(self) -> None:
         for what, taken in self.times_ms.items():
-            ordered = sorted(taken)
-            p99 = ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
-            print(
-                f"{what:34} median {median(ordered):9.3f} ms   p99 {p99:9.3f} ms   "
-                f"max {ordered[-1]:9.3f} ms   ({len(ordered)})"
-            )
+            print_times(what, taken)
 
 
 def drawn(rng: Random, name: str) -> Batch:
@@ -103,9 +98,7 @@ def drawn(rng: Random, name: str) -> Batch:
 
 
 def busy(rng: Random, count: int) -> Scheduler:
-    machines = [load_machine(name) for name in MACHINES]
-    nodes = [Node(f"node-{i:05}", machines[i % len(machines)]) for i in range(count)]
-    scheduler = Scheduler(nodes)
+    scheduler = Scheduler(nodes_in_turn(count, [load_machine(name) for name in MACHINES]))
     pods = [Pod(f"old-{i}", "default", rng.choice(SPECS)) for i in range(PODS_PER_NODE * count)]
     scheduler.place(Batch(tuple(map(lone_gang, pods))), 600, options=GREEDY)
     return scheduler

@@ -12,34 +12,30 @@ Run: python benchmarks/shares.py [ROUNDS]
 import random
 import statistics
 import sys
-import time
 from collections.abc import Iterator
+from functools import partial
+from time import perf_counter
+
+from _timing import solved_exactly, timed
+from _worlds import GIB, lone, machine, running_pod
 
 from placer.counting.account import Account, accounts_of
 from placer.greedy.node_table import GreedyNodeTable
-from placer.search.options import Engine, SolveOptions
-from placer.search.solver import solve
 from placer.state.batch import build_problem
-from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare, device_capacity_of
-from placer_models.placement import DeviceGrant, PodPlacement
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.placement import DeviceGrant
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.problem.banks import ShareableDevice
-from placer_models.topology import Cpu, NumaNode, Topology
 
-GIB = 2**30
 GPUS = 8
 SHARES = tuple(DeviceShare(percent, memory_percent=percent) for percent in (10, 20, 25, 50))
-MACHINE = Machine(
+MACHINE = machine(
     "node",
-    "",
-    Topology(
-        "x86_64",
-        tuple(Cpu(i, i, 0, i // 32) for i in range(64)),
-        (NumaNode(0, 512 * GIB), NumaNode(1, 512 * GIB)),
-    ),
-    tuple(Device("gpu", i, memory_bytes=80 * GIB, numa_node=i // 4) for i in range(GPUS)),
+    64,
+    (512 * GIB, 512 * GIB),
+    devices=tuple(Device("gpu", i, memory_bytes=80 * GIB, numa_node=i // 4) for i in range(GPUS)),
 )
 
 
@@ -54,17 +50,9 @@ def running(node: str, rng: random.Random) -> Iterator[RunningPod]:
         if rng.random() < 0.4:
             share = rng.choice(SHARES)
             one = pod(f"{node}-{minor}", share)
-            grant = DeviceGrant("gpu", minor, share=share)
-            place = PodPlacement(
-                one.name,
-                "default",
-                None,
-                node,
-                frozenset(range(64)),
-                memory_bytes=((minor // 4, GIB),),
-                devices=(grant,),
-            )
-            yield RunningPod(one, place)
+            grants = (DeviceGrant("gpu", minor, share=share),)
+            held = {"memory_bytes": ((minor // 4, GIB),), "devices": grants}
+            yield running_pod(one, node, MACHINE.topology.online, **held)
 
 
 def asking(share: DeviceShare | None, nodes: int, pods: int, seed: int) -> Instance:
@@ -74,7 +62,7 @@ def asking(share: DeviceShare | None, nodes: int, pods: int, seed: int) -> Insta
     waiting = [pod(f"p{i}", share) for i in range(pods)]
     return Instance(
         nodes=tuple(Node(name, MACHINE) for name in names),
-        gangs=tuple(Gang(p.name, "default", (p,), 1, lone=True) for p in waiting),
+        gangs=tuple(map(lone, waiting)),
         running=tuple(one for name in names for one in running(name, rng)),
     )
 
@@ -94,12 +82,7 @@ def main(rounds: int) -> None:
     half = DeviceShare(50, memory_percent=50)
     print("what                                    ms: median    max")
     for name, share in (("a whole GPU", None), ("half a GPU", half)):
-        times = []
-        for seed in range(rounds):
-            instance = asking(share, nodes=1, pods=1, seed=seed)
-            started = time.perf_counter()
-            solve(instance, SolveOptions(engine=Engine.EXACT, workers=1))
-            times.append(1e3 * (time.perf_counter() - started))
+        times, _ = solved_exactly(partial(asking, share, 1, 1), rounds)
         print(f"exact, 1 node, {name:24} {statistics.median(times):10.1f} {max(times):6.1f}")
     for name, share in (("a whole GPU", None), ("half a GPU", half)):
         instance = asking(share, nodes=1000, pods=200, seed=0)
@@ -107,19 +90,18 @@ def main(rounds: int) -> None:
         fleet = GreedyNodeTable(build_problem(instance, accounts))
         times = []
         for index in range(200):
-            started = time.perf_counter()
+            started = perf_counter()
             choice = fleet.find(index)
             assert choice is not None
             fleet.take(index, choice)
-            times.append(1e3 * (time.perf_counter() - started))
+            times.append(1e3 * (perf_counter() - started))
         first, *later = times
         print(
             f"greedy, 1,000 nodes, {name:18} {statistics.median(later):10.2f} {max(later):6.2f}"
             f"  (first {first:.0f})"
         )
-    started = time.perf_counter()
-    walk(list(accounts), half)
-    print(f"a walk over 8,000 GPUs                  {1e3 * (time.perf_counter() - started):10.2f}")
+    took_s, _ = timed(perf_counter, walk, list(accounts), half)
+    print(f"a walk over 8,000 GPUs                  {1e3 * took_s:10.2f}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ Workloads: see the functions of _scheduler_workloads; all of them unless some ar
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from collections import defaultdict
@@ -22,9 +21,9 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
+from _checkouts import HERE, environment_of
 from _scheduler_workloads import WORKLOADS
 
-HERE = Path(__file__).resolve().parents[1]
 CHILD = "--child"
 
 Times = defaultdict[str, list[float]]
@@ -78,10 +77,9 @@ def compare(name: str, other: Path) -> None:
 
 def child(checkout: Path, name: str) -> "subprocess.Popen[str]":
     """Start a process that runs a workload with the code of a checkout, part by part."""
-    paths = os.pathsep.join(map(str, (checkout, checkout / "models", checkout / "cli")))
     return subprocess.Popen(
         [sys.executable, __file__, CHILD, name],
-        env={**os.environ, "PYTHONPATH": paths, "PYTHONHASHSEED": "0"},
+        env={**environment_of(checkout), "PYTHONHASHSEED": "0"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -18,6 +18,8 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from _timing import timed
+
 from placer.slots.compiler import compile_job
 from placer.slots.file import read_job_graph
 from placer.slots.graph import ExecutionMode
@@ -45,11 +47,7 @@ def job_text(mode: ExecutionMode, *, known: bool) -> str:
 
 
 def seconds(work: Callable[[], object], rounds: int) -> tuple[float, float]:
-    times = []
-    for _ in range(rounds):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
+    times = [timed(time.process_time, work)[0] for _ in range(rounds)]
     return statistics.median(times), max(times)
 
 

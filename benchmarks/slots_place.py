@@ -12,6 +12,8 @@ import argparse
 import time
 from random import Random
 
+from _timing import timed
+
 from placer.slots.resources import ResourceAmounts
 from placer.slots.workers.allocate import allocate_slots, allocate_slots_in_order
 from placer.slots.workers.default_slots import worker_spec
@@ -57,9 +59,8 @@ def main() -> None:
                 allocate_slots_in_order(workers, [job], m).new_workers
                 for m in WorkerMatchingStrategy
             )
-            started = time.process_time()
-            found = allocate_slots(workers, [job])
-            seconds += time.process_time() - started
+            took_s, found = timed(time.process_time, allocate_slots, workers, [job])
+            seconds += took_s
             solver += found.new_workers
             proven += found.proven
         row = f"{usual:7}{solver:8}{proven:5}/{rounds:<3}{seconds / rounds:9.3f}"

@@ -9,9 +9,12 @@ Run: python benchmarks/strategies.py [PODS] [NODES] [SECONDS]
 """
 
 import sys
-import time
 from dataclasses import replace
 from random import Random
+from time import perf_counter
+
+from _timing import timed
+from _worlds import GIB, lone, running_pod
 
 from placer.counting.account import accounts_of
 from placer.counting.placements import Unrealisable, realise
@@ -20,16 +23,15 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.plain_pods import plain_choice_on
 from placer.search.solver import solve
 from placer.state.batch import build_problem
-from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.cluster import Instance, Node
 from placer_models.goals import TIERS_OF
 from placer_models.machines.catalogue import load_machine
 from placer_models.node_strategy import NodeStrategy
-from placer_models.placement import PartlyPlaced, Placed, Placement, PodPlacement
-from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
+from placer_models.placement import PartlyPlaced, Placed, Placement
+from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 
 SEED = 7
-GIB = 2**30
 MACHINES = ("epyc-7402-nps1", "xeon-6430-2s", "dgx-a100")
 
 
@@ -49,18 +51,10 @@ def cluster(count: int, pods: int, *, busy: bool) -> Instance:
         for i in range(rng.randint(1, 6)):
             old = pod(f"{node.name}-{i}", rng.randrange(500, 6_000), rng.randint(1, 30))
             numa_node = rng.choice(topology.numa_nodes)
-            place = PodPlacement(
-                old.name,
-                "default",
-                None,
-                node.name,
-                topology.online,
-                memory_bytes=((numa_node.id, old.spec.requests.memory_bytes),),
-            )
-            running.append(RunningPod(old, place))
+            memory = ((numa_node.id, old.spec.requests.memory_bytes),)
+            running.append(running_pod(old, node.name, topology.online, memory_bytes=memory))
     waiting = [pod(f"p{i}", 4_000, 8) for i in range(pods)]
-    gangs = tuple(Gang(p.name, "default", (p,), 1, lone=True) for p in waiting)
-    return Instance(nodes, gangs, running=tuple(running))
+    return Instance(nodes, tuple(map(lone, waiting)), running=tuple(running))
 
 
 def first_fit(instance: Instance) -> Placement:
@@ -95,13 +89,11 @@ def report(title: str, instance: Instance, limit_s: float) -> None:
     for strategy in NodeStrategy:
         asked = replace(instance, strategy=strategy)
         print(f"  {strategy}")
-        start = time.perf_counter()
-        placement = first_fit(asked)
-        show("first fit", asked, placement, time.perf_counter() - start, "")
+        took_s, placement = timed(perf_counter, first_fit, asked)
+        show("first fit", asked, placement, took_s, "")
         for engine in (Engine.GREEDY, Engine.AUTO):
-            start = time.perf_counter()
-            answer = solve(asked, SolveOptions(engine, time_limit_s=limit_s, seed=SEED))
-            took_s = time.perf_counter() - start
+            options = SolveOptions(engine, time_limit_s=limit_s, seed=SEED)
+            took_s, answer = timed(perf_counter, solve, asked, options)
             assert isinstance(answer, Placed | PartlyPlaced)
             last = answer.tiers[-1]
             proof = ", proven" if last.proven else f", bound {last.bound}, gap {last.gap}"

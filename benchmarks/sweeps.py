@@ -10,6 +10,7 @@ import sys
 import time
 
 import numpy as np
+from _timing import timed
 
 from placer.search.exchanges.compiled_sweeps import compiled_sweeps
 from placer.search.exchanges.move_rules import no_domain_count_rules
@@ -58,9 +59,7 @@ def main(sweeps: int) -> None:
         for run in (array_sweeps, compiled_sweeps):
             run(bins_of(count, width, resources), 7, 0, heats[:1], pairs, taken)  # Compiles.
             bins = bins_of(count, width, resources)
-            began_s = time.perf_counter()
-            run(bins, 7, 0, heats, pairs, taken)
-            took_s.append(time.perf_counter() - began_s)
+            took_s.append(timed(time.perf_counter, run, bins, 7, 0, heats, pairs, taken)[0])
             done.append(bins.slots)
         if not (done[0] == done[1]).all():
             raise SystemExit("the answers differ")
