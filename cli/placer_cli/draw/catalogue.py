@@ -11,7 +11,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.links import link_classes
 from placer_cli.draw.machine import threads_per_core
 from placer_cli.draw.palette import QUIET, STRONG
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import TableCell, table
 from placer_cli.draw.texts import gb_per_s_text, memory_text
 from placer_models.cluster import Machine
 from placer_models.device import GPU
@@ -55,16 +55,16 @@ def machine_facts(machine: Machine) -> dict[str, object]:
     }
 
 
-def _row(machine: Machine) -> list[Text]:
+def _row(machine: Machine) -> list[TableCell]:
     topology = machine.topology
     return [
         Text(machine.name, STRONG),
-        Text(str(len(topology.cpus))),
-        Text(str(len({cpu.package for cpu in topology.cpus}))),
-        Text(str(len(topology.numa_nodes))),
-        Text(threads_per_core(topology)),
-        Text(memory_text(topology.memory_bytes)),
-        Text(_gpus(machine)),
+        str(len(topology.cpus)),
+        str(len({cpu.package for cpu in topology.cpus})),
+        str(len(topology.numa_nodes)),
+        threads_per_core(topology),
+        memory_text(topology.memory_bytes),
+        _gpus(machine),
         Text(_links(machine), QUIET),
     ]
 

@@ -133,7 +133,7 @@ def _nodes(
     rows = []
     for _, same in groupby(lines, key=lambda line: [cell.markup for cell in line[1]]):
         names, cells = zip(*same, strict=True)
-        rows.append([Text(fold_names(names)), *cells[0]])
+        rows.append([fold_names(names), *cells[0]])
     head = ("node", "zone", "in", "machine", "CPU", "memory", "GPU", "other", "pods", "")
     return table(
         head,

@@ -11,7 +11,7 @@ from placer.node.discover.machine import DiscoveredMachine
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.machine import draw_machine
 from placer_cli.draw.palette import BAD, QUIET, STRONG
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import TableCell, table
 from placer_cli.draw.texts import count_text, memory_text
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device
@@ -89,16 +89,16 @@ def _devices(devices: Sequence[Device], canvas: Canvas) -> RenderableType:
     )
 
 
-def _row(device: Device) -> list[Text]:
+def _row(device: Device) -> list[TableCell]:
     title = f"{device.type} {device.minor}"
     functions = len(device.virtual_functions)
     return [
         Text(title, STRONG) if device.healthy else Text(f"{title} unhealthy", BAD),
-        Text(device.model),
-        Text(memory_text(device.memory_bytes) if device.memory_bytes else ""),
-        Text("" if device.numa_node is None else str(device.numa_node)),
+        device.model,
+        memory_text(device.memory_bytes) if device.memory_bytes else "",
+        "" if device.numa_node is None else str(device.numa_node),
         Text(device.pcie_switch or "", QUIET),
         Text(device.bus_id, QUIET),
         Text(device.id, QUIET),
-        Text(str(functions) if functions else ""),
+        str(functions) if functions else "",
     ]

@@ -13,5 +13,5 @@ from placer_cli.examples import Example
 
 def draw_examples(examples: Sequence[Example], canvas: Canvas) -> RenderableType:
     """Return a row for each example."""
-    rows = [[Text(one.name, STRONG), Text(one.shows)] for one in examples]
+    rows = [(Text(one.name, STRONG), one.shows) for one in examples]
     return table(("example", "shows"), rows, canvas.width, wrap={"shows": 20})

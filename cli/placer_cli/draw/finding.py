@@ -28,10 +28,7 @@ def draw_verification(
 ) -> RenderableType:
     """Draw what is wrong with a placement; if nothing is, its tiers."""
     if breaches:
-        rows = [
-            [Text(breach.rule, BAD), Text(breach.subject, STRONG), Text(breach.message)]
-            for breach in breaches
-        ]
+        rows = [(Text(one.rule, BAD), Text(one.subject, STRONG), one.message) for one in breaches]
         number = count_text(len(breaches), "breach", "breaches")
         head = ("rule", "who", "what is wrong")
         wrap = {"who": 12, "what is wrong": 20}

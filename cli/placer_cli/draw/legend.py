@@ -11,7 +11,7 @@ from placer_cli.draw.links import pair_bandwidths
 from placer_cli.draw.palette import QUIET, owner_marks, owner_style
 from placer_cli.draw.residents import DrawnPod
 from placer_cli.draw.shares import devices_text
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import TableCell, table
 from placer_cli.draw.texts import gb_per_s_text, ids_text, memory_text
 from placer_cli.draw.threads import StyledMark
 from placer_models.alignment import effective_scope
@@ -63,11 +63,11 @@ def assign_pod_marks(residents: Sequence[DrawnPod]) -> tuple[MarkedPod, ...]:
 
 def draw_legend(node: Node, tenants: Sequence[MarkedPod], canvas: Canvas) -> RenderableType:
     """Return a row for each pod of the node."""
-    rows = []
+    rows: list[list[TableCell]] = []
     for tenant in tenants:
         rows.append(_row(node, tenant, canvas))
         for name, *held in container_legend_rows(tenant.resident, node, canvas):
-            rows.append([Text(), Text(f"  {name}"), Text(), Text(), *map(Text, held)])
+            rows.append(["", f"  {name}", "", "", *held])
     head = ("", "pod", "gang", "QoS", "CPUs", "memory", "GPU", "links", "other")
     return table(head, rows, canvas.width, wrap=PLACE_WRAPS, spare=("gang", "QoS", "links"))
 
@@ -151,14 +151,11 @@ def container_legend_rows(resident: DrawnPod, node: Node, canvas: Canvas) -> lis
     return [(part.name, *held_texts(part, node, canvas, own=resident.owns_cpus)) for part in parts]
 
 
-def _row(node: Node, tenant: MarkedPod, canvas: Canvas) -> list[Text]:
+def _row(node: Node, tenant: MarkedPod, canvas: Canvas) -> list[TableCell]:
     resident, place = tenant.resident, tenant.resident.place
     name = Text(resident.pod.title) if resident.is_pod else Text("kept for the system", QUIET)
     if resident.running and resident.is_pod:
         name.append(" running", QUIET)
-    words = (
-        place.gang or "",
-        resident.pod.spec.qos.value,
-        *held_texts(place, node, canvas, own=resident.owns_cpus),
-    )
-    return [Text(tenant.cell.mark, tenant.cell.style), name, *(Text(word) for word in words)]
+    held = held_texts(place, node, canvas, own=resident.owns_cpus)
+    mark = Text(tenant.cell.mark, tenant.cell.style)
+    return [mark, name, place.gang or "", resident.pod.spec.qos.value, *held]

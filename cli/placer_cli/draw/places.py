@@ -14,7 +14,7 @@ from placer_cli.draw.legend import PLACE_WRAPS, container_legend_rows, held_text
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.plain import PLAIN_HEAD, asked_columns, shows_pod_classes, zone_of
 from placer_cli.draw.residents import DrawnPod
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import TableCell, table
 from placer_cli.draw.texts import count_text, fold_names, stem_of_name
 from placer_cli.draw.waiting import asked_text
 from placer_models.cluster import Instance, Node
@@ -92,7 +92,7 @@ def draw_moves(instance: Instance, moves: Sequence[Move], canvas: Canvas) -> Ren
         resident = DrawnPod(pod, place, stem_of_name(pod.name), running=True)
         (node, zone, _, *held), _ = _where(resident, (), view)
         mended = (", ".join(mends),) if mending else ()
-        rows.append([Text(word) for word in (pod.title, home.node, node, zone, *mended, *held)])
+        rows.append([pod.title, home.node, node, zone, *mended, *held])
     where = _head(view)[4:]
     head = ("pod", "from", "to", "zone", *(("mends",) if mending else ()), *where)
     wraps = {**PLACE_WRAPS, "from": 12, "to": 12, "mends": 16}
@@ -122,8 +122,7 @@ def draw_unplaced(
     rows = []
     for (gang, reasons), same in groupby(unplaced, key=told):
         names = fold_names([pod_or_gang_title(pod.namespace, pod.name) for pod in same])
-        words = (names, gang or "", "\n".join(reasons))
-        rows.append([Text(word) for word in words])
+        rows.append((names, gang or "", "\n".join(reasons)))
     head = ("pod", "gang", "why it has no place")
     wrap = {"pod": 16, "gang": 12, head[2]: 20}
     return table(head, rows, canvas.width, wrap=wrap, spare=("gang",), sentences=head[2])
@@ -135,24 +134,22 @@ def _one_by_one(
     view: _View,
 ) -> RenderableType:
     """Return a row for each pod, or for a few alike; a gang's members stand below its name."""
-    rows = []
+    rows: list[list[TableCell]] = []
     head = _head(view)
     for (namespace, gang), members in groupby(
         placed, key=lambda r: (r.place.namespace, r.place.gang)
     ):
         if gang is not None:
-            rows.append(
-                [Text(pod_or_gang_title(namespace, gang), STRONG), *[Text()] * (len(head) - 1)]
-            )
+            title = Text(pod_or_gang_title(namespace, gang), STRONG)
+            rows.append([title, *[""] * (len(head) - 1)])
         indent = "" if gang is None else "  "
         asked_levels = levels.get((namespace, gang or ""), ())
         described = [(resident, *_where(resident, asked_levels, view)) for resident in members]
         # Pods of one pool often differ by nothing but their name.
         for (_, where, parts), alike in groupby(described, key=lambda d: (_kind(d[0]), *d[1:])):
             names = fold_names([r.place.name if indent else r.pod.title for r, *_ in alike])
-            rows.append([Text(word) for word in (indent + names, *where)])
-            for name, *held in parts:
-                rows.append([Text(word) for word in (f"{indent}  {name}", *[""] * 4, *held)])
+            rows.append([indent + names, *where])
+            rows += [[f"{indent}  {name}", *[""] * 4, *held] for name, *held in parts]
     numbers = () if view.ids else PLAIN_HEAD[:3]
     spare = ("QoS", "in", "links", "zone")
     return table(head, rows, view.canvas.width, numbers=numbers, wrap=PLACE_WRAPS, spare=spare)
@@ -214,7 +211,7 @@ def _folded(groups: Sequence[Sequence[DrawnPod]], view: _View) -> RenderableType
             ", ".join(zones),
             view.class_of(first.pod),
         )
-        rows.append([*map(Text, words), Text(asked_text(first.pod.spec), QUIET)])
+        rows.append((*words, Text(asked_text(first.pod.spec), QUIET)))
     head = ("gang", "pod", "node", "zone", "QoS", "each asks for")
     wrap = {"gang": 12, "pod": 16, "node": 16, "each asks for": 16}
     return table(head, rows, view.canvas.width, wrap=wrap, spare=("QoS", "zone"))

@@ -11,7 +11,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import ACCENT, QUIET
 from placer_cli.draw.residents import DrawnPod, extended_taken, pod_count_and_limit
 from placer_cli.draw.shares import devices_text
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import TableCell, table
 from placer_cli.draw.texts import (
     amount_text,
     amounts_to_show,
@@ -156,13 +156,13 @@ def _bars(
 
 
 def _legend(node: Node, pods: MarkedPods, canvas: Canvas) -> RenderableType:
-    rows = []
+    rows: list[list[TableCell]] = []
     for mark, resident in pods:
         name = Text(resident.pod.title)
         if resident.running:
             name.append(" running", QUIET)
-        cells = (resident.place.gang or "", *asked_columns(resident, node))
-        rows.append([Text(mark.mark, mark.style), name, *map(Text, cells)])
+        gang = resident.place.gang or ""
+        rows.append([Text(mark.mark, mark.style), name, gang, *asked_columns(resident, node)])
     cpu, size, gpus, other = PLAIN_HEAD
     return table(
         ("", "pod", "gang", cpu, size, "GPU" if knows_devices(node) else gpus, other),

@@ -10,7 +10,7 @@ from placer.node.plan import CgroupPlan
 from placer.node.render.systemd import systemd_property_for
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import TableCell, table
 from placer_cli.draw.texts import count_text
 from placer_models.files.part import Json
 from placer_models.node_placement import NodePlacement
@@ -30,7 +30,8 @@ def draw_cgroup_plan(
     by_cgroup: dict[str, list[CgroupOperation]] = {}
     for one in (*plan.operations, *plan.finish):
         by_cgroup.setdefault(one.cgroup, []).append(one)
-    rows, inner = [], []
+    rows: list[list[TableCell]] = []
+    inner = []
     for cgroup, operations in by_cgroup.items():
         found = list(_rows(operations))
         if not found:
@@ -92,20 +93,14 @@ def plan_to_json(
 def _label(cgroup: str, operations: Sequence[CgroupOperation]) -> str:
     """Return the cgroup as a diff marks it: ``+`` made, ``-`` removed."""
     kinds = {one.kind for one in operations}
-    mark = (
-        "+ "
-        if CgroupOperationKind.MAKE in kinds
-        else "- "
-        if CgroupOperationKind.REMOVE in kinds
-        else ""
-    )
-    return f"{mark}/{cgroup}"
+    marks = {CgroupOperationKind.MAKE: "+ ", CgroupOperationKind.REMOVE: "- "}
+    return f"{next((mark for kind, mark in marks.items() if kind in kinds), '')}/{cgroup}"
 
 
-def _rows(operations: Sequence[CgroupOperation]) -> Iterator[list[Text]]:
+def _rows(operations: Sequence[CgroupOperation]) -> Iterator[tuple[str, ...]]:
     """Yield what becomes of each file; of several values one after the other all are shown."""
     if any(one.kind is CgroupOperationKind.REMOVE for one in operations):
-        yield [Text(word) for word in ("", "", "", operations[0].why)]
+        yield "", "", "", operations[0].why
     by_file: dict[str, list[CgroupOperation]] = {}
     for one in operations:
         if one.kind is CgroupOperationKind.WRITE:
@@ -113,7 +108,7 @@ def _rows(operations: Sequence[CgroupOperation]) -> Iterator[list[Text]]:
     for file, writes in by_file.items():
         values = " → ".join(one.new for one in writes)
         why = "; ".join(dict.fromkeys(one.why for one in reversed(writes)))
-        yield [Text(word) for word in (file, writes[0].old, values, why)]
+        yield file, writes[0].old, values, why
 
 
 def _file(one: CgroupOperation) -> str:

@@ -17,12 +17,12 @@ def draw_quotas(encoded: EncodedQuotas, canvas: Canvas) -> RenderableType:
     """Return the number, and a row for each device, lowest bits first."""
     bits = encoded.bits
     rows = [
-        [
+        (
             Text(str(device), STRONG),
-            Text(f"{(device - 1) * bits}-{device * bits - 1}"),
+            f"{(device - 1) * bits}-{device * bits - 1}",
             Text(f"{quota:0{bits}b}" if bits <= MOST_DIGITS else "", QUIET),
-            Text(str(quota)),
-        ]
+            str(quota),
+        )
         for device, quota in enumerate(encoded.quotas, start=1)
     ]
     head = Text.assemble(

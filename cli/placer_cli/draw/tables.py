@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -19,9 +20,13 @@ NAMES = frozenset({"pod", "node", "name", "gang", "from", "to", "who"})
 """Columns of names, which people copy: they stay whole as long as anything else can give way."""
 
 
+TableCell = Text | str
+"""What stands in a cell; a plain text has no style."""
+
+
 def table(
     columns: Sequence[str],
-    rows: Sequence[Sequence[Text]],
+    rows: Sequence[Sequence[TableCell]],
     width: int | None = None,
     *,
     numbers: Collection[str] = (),
@@ -45,8 +50,9 @@ def table(
     What the column named in ``sentences`` says stands below the other cells of its row, over all
     of the width, where one of its sentences would take more than three lines beside them.
     """
-    shown = [i for i in range(len(columns)) if any(row[i].plain for row in rows)]
-    page = _Page(columns, rows, frozenset(numbers), dict(wrap or {}), shown)
+    texts = [[Text(one) if isinstance(one, str) else one for one in row] for row in rows]
+    shown = [i for i in range(len(columns)) if any(row[i].plain for row in texts)]
+    page = _Page(columns, texts, frozenset(numbers), dict(wrap or {}), shown)
     fitting = next(
         ((page, least) for page, least in _ways(page, spare) if _fits(least, width)), None
     )
@@ -54,10 +60,35 @@ def table(
     if told_below in shown and (
         fitting is None or fitting[0].is_long(told_below, fitting[1], width)
     ):
-        return _sentences_below(columns, rows, told_below, width)
+        return _sentences_below(columns, texts, told_below, width)
     if fitting is None:
-        return _one_below_the_other(columns, rows, width)
+        return _one_below_the_other(columns, texts, width)
     return fitting[0].drawn(fitting[1], width)
+
+
+def cut_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[TableCell]],
+    width: int,
+    most: int,
+    more: Callable[[int], str],
+    **look: Any,
+) -> RenderableType:
+    """Return a table of the first rows, and below it how many more there are.
+
+    Args:
+        columns: As in `table`.
+        rows: All rows.
+        width: As in `table`.
+        most: How many rows are drawn.
+        more: Says of a number of rows what they are.
+        look: What else `table` is told.
+
+    """
+    drawn = table(columns, rows[:most], width, **look)
+    if len(rows) <= most:
+        return drawn
+    return Group(drawn, Text(f"and {more(len(rows) - most)}", QUIET))
 
 
 def _ways(page: "_Page", spare: Iterable[str]) -> Iterator[tuple["_Page", dict[int, int]]]:

@@ -23,14 +23,14 @@ def draw_tiers(tiers: Sequence[TierValue], canvas: Canvas, *, every: bool) -> Re
     shown = [value for value in tiers if every or value.value or not value.proven]
     folded = len(tiers) - len(shown)
     rows = [
-        [
-            Text(value.tier.name),
-            Text(tier_value_text(value.tier, value.value)),
-            Text("" if value.bound is None else tier_value_text(value.tier, value.bound)),
-            Text(gap_text(value)),
+        (
+            value.tier.name,
+            tier_value_text(value.tier, value.value),
+            "" if value.bound is None else tier_value_text(value.tier, value.bound),
+            gap_text(value),
             Text(canvas.marks.yes, GOOD) if value.proven else Text("open", BAD),
-            _sense(value.tier, canvas),
-        ]
+            tier_unit_text(value.tier, canvas),
+        )
         for value in shown
     ]
     head = ("tier", "value", "bound", "gap", "proven", "unit")
@@ -47,14 +47,14 @@ def draw_tiers(tiers: Sequence[TierValue], canvas: Canvas, *, every: bool) -> Re
 def draw_values(values: Iterable[tuple[Tier, int]], canvas: Canvas) -> RenderableType:
     """Return a row for each tier of a placement whose bounds were not computed."""
     rows = [
-        [Text(tier.name), Text(tier_value_text(tier, value)), _sense(tier, canvas)]
+        (tier.name, tier_value_text(tier, value), tier_unit_text(tier, canvas))
         for tier, value in values
     ]
     head = ("tier", "value", "unit")
     return table(head, rows, canvas.width, numbers=("value",), wrap={"unit": 12}, spare=("unit",))
 
 
-def _sense(tier: Tier, canvas: Canvas) -> Text:
+def tier_unit_text(tier: Tier, canvas: Canvas) -> Text:
     """Name the unit, and an arrow towards the better side."""
     arrow = canvas.marks.up if tier.sense is Sense.MAXIMISE else canvas.marks.down
     unit = "GB/s short of the best" if tier.unit == CENTI_GB_PER_S else tier.unit

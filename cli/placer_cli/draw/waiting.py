@@ -4,7 +4,6 @@ from collections.abc import Collection
 from itertools import groupby
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from placer.search.reasons.sentences import reason_sentences
 from placer_cli.draw.plain import shows_pod_classes
@@ -64,8 +63,7 @@ def pods_not_asked_table(instance: Instance, width: int) -> RenderableType | Non
     rows = []
     for (gang, why), alike in groupby(instance.left_out, key=lambda one: (one.gang, one.why)):
         names = fold_names([pod_or_gang_title(one.namespace, one.name) for one in alike])
-        words = (names, gang or "", "\n".join(reason_sentences(why, PodSpec(()))))
-        rows.append([Text(word) for word in words])
+        rows.append((names, gang or "", "\n".join(reason_sentences(why, PodSpec(())))))
     head = ("name", "gang", "why not")
     wrap = {"name": 16, "gang": 12, head[2]: 20}
     drawn = table(head, rows, width, wrap=wrap, spare=("gang",), sentences=head[2])
@@ -131,9 +129,9 @@ def _series(member: Member) -> tuple[object, ...]:
     )
 
 
-def _row(members: list[Member], classes: bool) -> list[Text]:
+def _row(members: list[Member], classes: bool) -> tuple[str, ...]:
     gang, pod = members[0]
-    words = (
+    return (
         fold_names([pod.title for _, pod in members]),
         "" if gang.lone else f"{gang.name}, at least {gang.minimum}",
         str(gang.priority) if gang.priority else "",
@@ -141,7 +139,6 @@ def _row(members: list[Member], classes: bool) -> list[Text]:
         asked_text(pod.spec),
         _rules(gang, pod.spec),
     )
-    return [Text(word) for word in words]
 
 
 def _rules(gang: Gang, spec: PodSpec) -> str:

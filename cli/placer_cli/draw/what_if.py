@@ -13,10 +13,11 @@ from placer_cli.draw.breaking import BreakingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.places import draw_moves, draw_unplaced
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import TableCell, table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count_text
-from placer_cli.draw.verdict import CENTI_GB_PER_S, tier_value_text, verdict
+from placer_cli.draw.tiers import tier_unit_text
+from placer_cli.draw.verdict import tier_value_text, verdict
 from placer_models.cluster import Instance
 from placer_models.goals import Sense, Tier
 from placer_models.placement import (
@@ -125,10 +126,10 @@ def _sum(found: WhatIfComparison) -> str:
     return f"{' and '.join(filter(None, said)) or 'Nobody gains or loses a place'}."
 
 
-def _row(title: str, *nodes: str | None) -> list[Text]:
+def _row(title: str, *nodes: str | None) -> list[TableCell]:
     """Return a row: where a pod is as it is, and with changes; an empty text has none."""
     places = [Text(node, GOOD) if node else Text("no place", BAD) for node in nodes]
-    return [Text(title), *places]
+    return [title, *places]
 
 
 def _values(answer: Answer) -> dict[str, tuple[Tier, int]]:
@@ -139,24 +140,19 @@ def _values(answer: Answer) -> dict[str, tuple[Tier, int]]:
 
 def _tier_rows(
     before: Mapping[str, tuple[Tier, int]], after: Mapping[str, tuple[Tier, int]], canvas: Canvas
-) -> Iterator[list[Text]]:
+) -> Iterator[list[TableCell]]:
     """Yield a row for each tier whose value differs."""
     for name in _in_order(after, before):
         tier, now = after.get(name, (None, None))
         tier, was = before.get(name, (tier, None))
         if was == now or tier is None:
             continue
-        arrow = canvas.marks.up if tier.sense is Sense.MAXIMISE else canvas.marks.down
         style = QUIET
         if was is not None and now is not None:
             style = GOOD if (now > was) is (tier.sense is Sense.MAXIMISE) else BAD
-        unit = "GB/s short of the best" if tier.unit == CENTI_GB_PER_S else tier.unit
-        yield [
-            Text(name),
-            Text("" if was is None else tier_value_text(tier, was)),
-            Text("" if now is None else tier_value_text(tier, now), style),
-            Text(f"{arrow} {unit}", QUIET),
-        ]
+        before_text = "" if was is None else tier_value_text(tier, was)
+        after_text = Text("" if now is None else tier_value_text(tier, now), style)
+        yield [name, before_text, after_text, tier_unit_text(tier, canvas)]
 
 
 def _in_order(*names: Iterable[str]) -> dict[str, None]:

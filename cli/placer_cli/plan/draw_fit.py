@@ -1,6 +1,6 @@
 """Drawing of how many more fit: first the sentence, then what stops the next one where."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from rich.console import Group as Lines
 from rich.console import RenderableType
@@ -52,18 +52,13 @@ def _sentence(step: FitCount, shape: str) -> str:
 
 
 def _classes(classes: Sequence[FitClass], canvas: Canvas) -> RenderableType:
-    rows = [list(_row(one)) for one in classes]
+    rows = [
+        (one.machine, f"{len(one.nodes):,}", fold_names(one.nodes), f"{one.count:,}", one.reason)
+        for one in classes
+    ]
     head = ("nodes", "how many", "which", "more", "what stops the next one")
     wrap = {"which": 14, "what stops the next one": 24}
     return table(head, rows, canvas.width, numbers=("how many", "more"), wrap=wrap)
-
-
-def _row(one: FitClass) -> Iterator[Text]:
-    yield Text(one.machine)
-    yield Text(f"{len(one.nodes):,}")
-    yield Text(fold_names(one.nodes))
-    yield Text(f"{one.count:,}")
-    yield Text(one.reason)
 
 
 def _changes(steps: Sequence[FitCount], canvas: Canvas) -> RenderableType:
@@ -72,7 +67,7 @@ def _changes(steps: Sequence[FitCount], canvas: Canvas) -> RenderableType:
     for step in steps[1:]:
         most = "" if step.proven else f"{step.bound:,}"
         differs = f"{step.count - before:+,}" if step.count != before else "±0"
-        rows.append([Text(_words(step)), Text(f"{step.count:,}"), Text(differs), Text(most)])
+        rows.append((_words(step), f"{step.count:,}", differs, most))
     head = ("change", "fit", "difference", "at most")
     return table(head, rows, canvas.width, numbers=head[1:], wrap={"change": 20})
 

@@ -13,7 +13,7 @@ from placer.plan.survival import LossOutcome
 from placer.plan.survive import SurvivalAnswer
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import TableCell, cut_table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count_text, fold_names
 from placer_models.placement import pod_or_gang_title
@@ -86,25 +86,28 @@ def _sentence(answer: SurvivalAnswer, nodes: int, domain: str) -> str:
 
 
 def _table(answer: SurvivalAnswer, currency: str, canvas: Canvas) -> RenderableType:
-    rows = [list(_row(one, currency)) for one in answer.losses[:MOST_ROWS]]
+    rows = [list(_row(one, currency)) for one in answer.losses]
     head = ("lost", "nodes", "pods", "no place", "moves", "known", "mended for")
-    numbers = ("nodes", "pods", "no place", "moves")
-    drawn = table(head, rows, canvas.width, numbers=numbers, wrap={"lost": 16, "mended for": 16})
-    if len(answer.losses) <= MOST_ROWS:
-        return drawn
-    more = len(answer.losses) - MOST_ROWS
-    return Lines(drawn, Text(f"and {count_text(more, 'loss', 'losses')} that are no worse", QUIET))
+    return cut_table(
+        head,
+        rows,
+        canvas.width,
+        MOST_ROWS,
+        lambda more: f"{count_text(more, 'loss', 'losses')} that are no worse",
+        numbers=("nodes", "pods", "no place", "moves"),
+        wrap={"lost": 16, "mended for": 16},
+    )
 
 
-def _row(one: LossOutcome, currency: str) -> Iterator[Text]:
+def _row(one: LossOutcome, currency: str) -> Iterator[TableCell]:
     alike = len(one.loss.alike)
-    yield Text(f"{one.loss.name} and {alike:,} alike" if alike else one.loss.name)
-    yield Text(f"{len(one.loss.nodes):,}" if len(one.loss.nodes) > 1 else "")
-    yield Text(f"{one.pods:,}")
+    yield f"{one.loss.name} and {alike:,} alike" if alike else one.loss.name
+    yield f"{len(one.loss.nodes):,}" if len(one.loss.nodes) > 1 else ""
+    yield f"{one.pods:,}"
     yield Text(f"{len(one.unplaced):,}" if one.unplaced else "", BAD)
-    yield Text(f"{len(one.moves):,}" if one.moves else "")
+    yield f"{len(one.moves):,}" if one.moves else ""
     yield Text("proven" if one.proven else "as far as was found", "" if one.proven else QUIET)
-    yield Text(_price(one, currency))
+    yield _price(one, currency)
 
 
 def _price(one: LossOutcome, currency: str) -> str:

@@ -21,7 +21,7 @@ from placer.plan.cases import plan_cases_of, told_loss
 from placer.plan.question import PlanQuestion
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import cut_table, table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count_text
 from placer_models.placement import pod_or_gang_title
@@ -108,23 +108,30 @@ def money(question: PlanQuestion, price: Decimal) -> str:
 def _mix(question: PlanQuestion, answer: PurchasePlan, canvas: Canvas) -> RenderableType:
     offers = {offer.name: offer for offer in question.offers}
     rows = [
-        [
-            Text(one.offer),
-            Text(f"{one.count:,}"),
-            Text(money(question, offers[one.offer].price)),
-            Text(money(question, one.price)),
-        ]
+        (
+            one.offer,
+            f"{one.count:,}",
+            money(question, offers[one.offer].price),
+            money(question, one.price),
+        )
         for one in answer.mix
     ]
     head = ("offer", "nodes", "each", "together")
-    return _cut(head, rows, canvas)
+    return cut_table(
+        head,
+        rows,
+        canvas.width,
+        MOST_ROWS,
+        lambda more: f"{count_text(more, 'row')} more",
+        numbers=head[1:],
+        wrap={head[0]: 12},
+    )
 
 
-def _cut(head: tuple[str, ...], rows: list[list[Text]], canvas: Canvas) -> RenderableType:
-    drawn = table(head, rows[:MOST_ROWS], canvas.width, numbers=head[1:], wrap={head[0]: 12})
-    if len(rows) <= MOST_ROWS:
-        return drawn
-    return Lines(drawn, Text(f"and {count_text(len(rows) - MOST_ROWS, 'row')} more", QUIET))
+def mix_text(mix: Sequence[tuple[str, int]]) -> str:
+    """Say what is bought: the first offers, and how many more."""
+    said = ", ".join(f"{number:,} {offer}" for offer, number in mix[:4])
+    return f"{said} and {len(mix) - 4} more offers" if len(mix) > 4 else said
 
 
 def _binds(one: BindingResource) -> Text:
@@ -145,14 +152,11 @@ def _runners_up(question: PlanQuestion, answer: PurchasePlan, canvas: Canvas) ->
     rows = []
     for one in answer.runners_up:
         if one.price is None:
-            rows.append([Text(one.without), Text("no plan found"), Text(""), Text("")])
+            rows.append((one.without, "no plan found", "", ""))
             continue
         more = float(100 * (one.price - answer.price) / answer.price)
-        mix = ", ".join(f"{number:,} {offer}" for offer, number in one.mix[:4])
-        mix += f" and {len(one.mix) - 4} more offers" if len(one.mix) > 4 else ""
-        rows.append(
-            [Text(one.without), Text(money(question, one.price)), Text(f"{more:+.1f} %"), Text(mix)]
-        )
+        price = money(question, one.price)
+        rows.append((one.without, price, f"{more:+.1f} %", mix_text(one.mix)))
     head = ("without", "price", "more", "instead")
     return table(head, rows, canvas.width, numbers=head[1:3], wrap={"without": 12, "instead": 16})
 

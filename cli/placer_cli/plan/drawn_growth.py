@@ -16,7 +16,7 @@ from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count_text
 from placer_cli.draw.threads import StyledMark
-from placer_cli.plan.drawn import money
+from placer_cli.plan.drawn import mix_text, money
 
 _BAR_COLUMNS = 16
 _WIDE = 100
@@ -110,21 +110,19 @@ def _steps(question: PlanQuestion, curve: GrowthCurve, canvas: Canvas) -> Render
     rows = []
     for step in curve.steps:
         units = 0 if step.price is None else question.in_units(step.price)
-        mix = ", ".join(f"{number:,} {offer}" for offer, number in step.mix[:4])
-        mix += f" and {len(step.mix) - 4} more offers" if len(step.mix) > 4 else ""
         filled = StyledMark(canvas.marks.full, STRONG)
         drawn = draw_bar([(units, filled)], most, _BAR_COLUMNS, " ")
         gap = step.gap_percent
         rows.append(
             [
-                Text(multiplier_text(step.scale)),
-                Text(step.case),
-                Text(f"{step.pods:,}"),
-                Text(f"{step.nodes:,}" if step.price is not None else ""),
-                Text(money(question, step.price) if step.price is not None else "none"),
-                Text("" if gap is None else f"{gap:.2f} %"),
-                drawn if canvas.width >= _WIDE else Text(""),
-                Text(mix),
+                multiplier_text(step.scale),
+                step.case,
+                f"{step.pods:,}",
+                f"{step.nodes:,}" if step.price is not None else "",
+                money(question, step.price) if step.price is not None else "none",
+                "" if gap is None else f"{gap:.2f} %",
+                drawn if canvas.width >= _WIDE else "",
+                mix_text(step.mix),
             ]
         )
     head = ("demand", "case", "pods", "nodes", "price", "gap", "", "buy")

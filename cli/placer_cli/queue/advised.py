@@ -48,27 +48,19 @@ def draw_thread_advice(history: ThreadLengthHistory, canvas: Canvas) -> Group:
 
 
 def _table(advice: Sequence[ThreadCountAdvice], majority: str, width: int) -> RenderableType:
-    names = (
-        "job",
-        "threads",
-        "work s",
-        "in time",
-        "by work",
-        f"for {majority}",
-        "advice",
-        "then in time",
-    )
+    head = ("job", "threads", "work s", "in time", "by work")
+    names = (*head, f"for {majority}", "advice", "then in time")
     rows = [
-        [
-            Text(job.job),
-            Text(f"{job.now:,}"),
-            Text(plain_seconds(job.work_us)),
-            Text(percent_text(job.within_now)),
-            Text(f"{job.by_work:,}"),
-            Text(f"{job.for_majority:,}"),
+        (
+            job.job,
+            f"{job.now:,}",
+            plain_seconds(job.work_us),
+            percent_text(job.within_now),
+            f"{job.by_work:,}",
+            f"{job.for_majority:,}",
             Text(_advised(job), STRONG if job.threads != job.now else QUIET),
-            Text(percent_text(job.within_then)),
-        ]
+            percent_text(job.within_then),
+        )
         for job in advice
     ]
     return table(names, rows, width, numbers=names[1:], spare=("then in time", "work s"))

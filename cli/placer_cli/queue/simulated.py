@@ -11,7 +11,7 @@ from placer.queue.model import ONE_MILLI, ChargeTime
 from placer.queue.simulation.result import JobResult, SimulatedThreadRun, SimulationResult
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG, owner_marks, owner_style
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import TableCell, table
 from placer_cli.draw.texts import count_text
 from placer_cli.draw.threads import StyledMark
 from placer_cli.queue.curves import draw_curves
@@ -50,41 +50,28 @@ def _jobs(result: SimulationResult, cells: dict[str, StyledMark], width: int) ->
         _job_row(job, cells[job.name], weights[job.name], groups.get(job.group, ONE_MILLI))
         for job in result.jobs
     ]
-    names = (
-        "",
-        "job",
-        "group",
-        "weight",
-        "threads",
-        "arrives",
-        "starts",
-        "ends",
-        "took",
-        "service",
-    )
+    times = ("arrives", "starts", "ends", "took", "service")
+    names = ("", "job", "group", "weight", "threads", *times)
     return table(names, rows, width, numbers=names[3:], spare=("weight", "took"))
 
 
-def _job_row(job: JobResult, cell: StyledMark, weight_milli: int, group_milli: int) -> list[Text]:
+def _job_row(
+    job: JobResult, cell: StyledMark, weight_milli: int, group_milli: int
+) -> list[TableCell]:
     group = job.group if group_milli == ONE_MILLI else f"{job.group} ({weight_text(group_milli)})"
-    starts = Text("never", BAD) if job.first_start_us is None else _time(job.first_start_us)
-    ends = Text("never", BAD) if job.end_us is None else _time(job.end_us)
+    never = Text("never", BAD)
     return [
         Text(cell.mark, cell.style),
-        Text(job.name),
-        Text(group),
-        Text(weight_text(weight_milli)),
-        Text(f"{job.threads:,}"),
-        _time(job.arrives_us),
-        starts,
-        ends,
-        Text() if job.took_us is None else _time(job.took_us),
-        _time(job.service),
+        job.name,
+        group,
+        weight_text(weight_milli),
+        f"{job.threads:,}",
+        plain_seconds(job.arrives_us),
+        never if job.first_start_us is None else plain_seconds(job.first_start_us),
+        never if job.end_us is None else plain_seconds(job.end_us),
+        "" if job.took_us is None else plain_seconds(job.took_us),
+        plain_seconds(job.service),
     ]
-
-
-def _time(time_us: int) -> Text:
-    return Text(plain_seconds(time_us))
 
 
 def _summary(result: SimulationResult) -> Iterator[Text]:

@@ -13,7 +13,7 @@ from placer.slots.graph import DEFAULT_GROUP
 from placer.slots.resources import ResourceAmounts, ResourceProfile
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import ACCENT, BAD, FRAME, QUIET, STRONG
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import cut_table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count_text, memory_text
 
@@ -162,26 +162,23 @@ def _shares(fractions: Fractions) -> str:
 def _groups(job: CompiledJob, canvas: Canvas) -> RenderableType:
     head = ("group", "slots", "chains", "cpu", "heap", "off-heap", "managed", "network", "more")
     rows = [
-        [
-            Text(group.name),
-            Text(f"{group.slots:,}"),
-            Text(f"{len(group.chains):,}"),
-            *map(Text, resource_table_cells(group.slot)),
-        ]
-        for group in job.groups[:MOST_CHAINS]
+        (
+            group.name,
+            f"{group.slots:,}",
+            f"{len(group.chains):,}",
+            *resource_table_cells(group.slot),
+        )
+        for group in job.groups
     ]
-    drawn = table(
+    return cut_table(
         head,
         rows,
         canvas.width,
+        MOST_CHAINS,
+        lambda more: f"{count_text(more, 'group')} more",
         numbers=head[1:8],
         wrap={"group": 10, "more": 10},
         spare=("chains",),
-    )
-    if len(job.groups) <= MOST_CHAINS:
-        return drawn
-    return Lines(
-        drawn, Text(f"and {count_text(len(job.groups) - MOST_CHAINS, 'group')} more", QUIET)
     )
 
 

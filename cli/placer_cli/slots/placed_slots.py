@@ -19,7 +19,7 @@ from placer.slots.workers.lacks import (
 from placer.slots.workers.place import ConcurrentGangs, NamedWorkers, PlacedJob
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import TableCell, cut_table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count_text, memory_text
 from placer_cli.slots.drawn import resource_table_cells
@@ -104,49 +104,38 @@ def _amount(name: str, amount: int) -> str:
     return memory_text(amount) if name.endswith("_bytes") else format_e8(amount)
 
 
-def _rows(job: CompiledJob, turn: ConcurrentGangs) -> list[list[Text]]:
+def _rows(job: CompiledJob, turn: ConcurrentGangs) -> list[list[TableCell]]:
     return [
         [
-            Text(slots.worker),
-            Text(job.groups[slots.group].name),
-            Text(_range(slots.slots)),
-            Text(f"{len(slots.slots):,}"),
-            *map(Text, resource_table_cells(slots.size)),
+            slots.worker,
+            job.groups[slots.group].name,
+            _range(slots.slots),
+            f"{len(slots.slots):,}",
+            *resource_table_cells(slots.size),
         ]
         for slots in turn.slots
     ]
 
 
-def _reserve(pool: NamedWorkers, numbers: range) -> list[Text]:
+def _reserve(pool: NamedWorkers, numbers: range) -> list[TableCell]:
     """Return the row of the new workers that are for the reserve alone: all that each has."""
-    whole = map(Text, resource_table_cells(pool.workers.spec.total))
-    return [Text(f"new {_range(numbers)}"), Text("(reserve)", QUIET), Text(""), Text(""), *whole]
+    whole = resource_table_cells(pool.workers.spec.total)
+    return [f"new {_range(numbers)}", Text("(reserve)", QUIET), "", "", *whole]
 
 
-def _table(rows: Sequence[Sequence[Text]], canvas: Canvas) -> RenderableType:
-    head = (
-        "worker",
-        "group",
-        "slots",
-        "count",
-        "cpu",
-        "heap",
-        "off-heap",
-        "managed",
-        "network",
-        "more",
-    )
-    drawn = table(
+def _table(rows: Sequence[Sequence[TableCell]], canvas: Canvas) -> RenderableType:
+    amounts = ("cpu", "heap", "off-heap", "managed", "network", "more")
+    head = ("worker", "group", "slots", "count", *amounts)
+    return cut_table(
         head,
-        rows[:MOST_ROWS],
+        rows,
         canvas.width,
+        MOST_ROWS,
+        lambda more: f"{count_text(more, 'row')} more",
         numbers=head[3:9],
         wrap={"worker": 8, "group": 10, "more": 10},
         spare=("network", "off-heap"),
     )
-    if len(rows) <= MOST_ROWS:
-        return drawn
-    return Lines(drawn, Text(f"and {count_text(len(rows) - MOST_ROWS, 'row')} more", QUIET))
 
 
 def _range(slots: range) -> str:
