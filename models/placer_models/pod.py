@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from placer_models.affinity import AffinityTerm
-from placer_models.device import FunctionSelector
+from placer_models.device import FunctionSelector, is_mig_instance
 from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import Strategies, strategy_fault
 from placer_models.host_ports import HostPort
@@ -301,6 +301,14 @@ class PodSpec(CachedHash):
     def scope_of(self, device_type: str) -> DeviceScope:
         """Return the scope within which all devices of the type must be."""
         return dict(self.scopes).get(device_type, DeviceScope.NODE)
+
+    def rule_counting(self, request: DeviceRequest) -> str:
+        """Return the name of the rule by which one of the pod's requests is counted."""
+        if request.type in dict(self.strategies):
+            return "device-strategy"
+        if request.share:
+            return "device-share"
+        return "mig" if is_mig_instance(request.type) else "device-count"
 
     @property
     def exclusive_required(self) -> bool:

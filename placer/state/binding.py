@@ -8,7 +8,6 @@ from placer_models.cpuset import CpuSet
 from placer_models.effective import effective_bind
 from placer_models.pod import PodSpec
 from placer_models.policy import BindPolicy, CoreKind, ExclusivePolicy, NodeBindPolicy
-from placer_models.reasons import RuleDemand
 from placer_models.topology import ARM
 
 _OF_NODE = {
@@ -43,28 +42,28 @@ class EffectiveBindPolicy:
     waived: int = 0
 
 
-def effective_bind_policy(spec: PodSpec, node: Node) -> EffectiveBindPolicy | RuleDemand:
+def effective_bind_policy(spec: PodSpec, node: Node) -> EffectiveBindPolicy | str:
     """Return the policy that holds: the node's if it has one, else the pod's (C8, C10, C13).
 
     A pod that names none has the scheduler's default (C22). If pod and node exclude each other,
-    return what the node demands instead.
+    return the name of the rule by which they do instead.
     """
     said = effective_bind(spec, node)
     policy = BindPolicy.FULL_PCPUS if said is BindPolicy.DEFAULT else said
     on_arm = node.machine.topology.architecture == ARM
     if on_arm and spec.constrained_burst:
-        return RuleDemand("arm-cpu-policy")
+        return "arm-cpu-policy"
     if not spec.qos.owns_cpus:
         return EffectiveBindPolicy(
             policy, required=False, asked=False, rule="cpu-bind", remainder=0
         )
     of_node = _OF_NODE.get(node.cpu_bind)
     if spec.bind_required and of_node not in (None, policy):
-        return RuleDemand("node-cpu-bind", word=node.cpu_bind)
+        return "node-cpu-bind"
     if on_arm:
         spreads = BindPolicy.SPREAD_BY_PCPUS in (of_node, policy)
         if spreads or spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
-            return RuleDemand("arm-cpu-policy")
+            return "arm-cpu-policy"
     if of_node is not None:
         wished = of_node is BindPolicy.FULL_PCPUS and policy is BindPolicy.SPREAD_BY_PCPUS
         return EffectiveBindPolicy(

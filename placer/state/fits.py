@@ -1,7 +1,7 @@
 """Fits: what the specs of pods mean on the kinds of nodes, as constants of a Problem."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from placer.counting.boards import healthy_devices, linked_classes_of_node
 from placer.counting.node_resources import amount_of, resources_of_empty_node, resources_of_pod
@@ -20,13 +20,12 @@ from placer.state.joint import joint_fit_of
 from placer.state.strategies import fewest_cpu_cells, max_cpu_skew
 from placer_models.alignment import CellAmounts, fewest_cells, fewest_cells_holding
 from placer_models.cluster import Node
-from placer_models.device import GPU, is_mig_instance
-from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.device import GPU
 from placer_models.effective import effective_alignment, effective_exclusive
 from placer_models.links.allowed import has_set
 from placer_models.links.permitted import best_permitted_gpu_link_sum, best_permitted_minimum
 from placer_models.node_rules import NODE_RULES, node_rules_allow, weight_missed
-from placer_models.pod import DeviceRequest, PodSpec
+from placer_models.pod import PodSpec
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
@@ -35,10 +34,10 @@ from placer_models.policy import (
     ExclusivePolicy,
 )
 from placer_models.problem.problem import Fit
-from placer_models.reasons import Blocker, RuleDemand
 
-BY_CONTAINER = ", each container for itself"
-"""The end of an alignment's word if its scope is the container."""
+RuleInTheWay = tuple[str, str]
+"""A rule that no such node can ever keep for a pod, and which device type, extended resource or
+page size it counts there; empty where it counts none by itself."""
 
 
 def best_pair_minimum_of(spec: PodSpec, nodes: Iterable[Node]) -> int:
@@ -52,18 +51,18 @@ def best_pair_minimum_of(spec: PodSpec, nodes: Iterable[Node]) -> int:
     return max((value for value in found if value is not None), default=0)
 
 
-def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
+def fit_of(spec: PodSpec, node: Node) -> Fit | RuleInTheWay:
     """Return what the spec means on the node, or what keeps it off the node for ever.
 
-    The blocker need not be the first in the order of reasons (`search.reasons.register`).
+    The rule need not be the first in the order of reasons (`search.reasons.register`).
     """
     policy, binding = effective_alignment(spec, node), effective_bind_policy(spec, node)
     if (barred := _barred(spec, node)) is not None:
-        return Blocker(barred)
-    if isinstance(binding, RuleDemand):
-        return Blocker(binding)
-    if (unaligned := alignment_demand(spec, node)) is not None and _unalignable(spec, node):
-        return Blocker(unaligned)
+        return barred
+    if isinstance(binding, str):
+        return binding, ""
+    if _unalignable(spec, node):
+        return "alignment", ""
     assert policy is not None  # else it cannot be aligned
     if aligns_by_container(spec, node):
         policy = AlignmentPolicy.NONE  # for the pod as a whole
@@ -72,13 +71,13 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
     if spec.constrained_burst:
         needs, cells, real = aligned_needs_of_burst_pod(spec, node, needs, cells)
     if (short := _short(spec, node, needs, cells)) is not None:
-        return Blocker(short)
+        return short
     allocatable = node.machine.topology.online - node.reserved_cpus
     if owns and needs[0] and not has_cores_for(binding, needs[0] // 1000, allocatable, node):
-        return Blocker(RuleDemand(binding.rule))
+        return binding.rule, ""
     limit, possible = numa_node_limit(policy, real, needs)
     if not possible:
-        return Blocker(RuleDemand("alignment", word=policy))
+        return "alignment", ""
     if policy is AlignmentPolicy.RESTRICTED and limit is None:
         policy = AlignmentPolicy.NONE  # nothing has a width
     least = 0
@@ -114,53 +113,27 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
     )
 
 
-def alignment_demand(spec: PodSpec, node: Node) -> RuleDemand | None:
-    """Return what alignment demands for the pod on the node, or None if it requires nothing."""
-    policy = effective_alignment(spec, node)
-    if policy is None:
-        return RuleDemand("alignment", word=f"pod asks {spec.alignment}, node has {node.alignment}")
-    if alignment_scopes_conflict(spec, node):
-        word = f"pod asks for scope {spec.scope}, node has {node.scope}"
-        return RuleDemand("alignment", word=word)
-    if aligns_by_container(spec, node):
-        return RuleDemand("alignment", word=f"{policy}{BY_CONTAINER}")
-    if policy in (AlignmentPolicy.NONE, AlignmentPolicy.BEST_EFFORT):
-        return None
-    return RuleDemand("alignment", word=policy)
-
-
-def device_demand(spec: PodSpec, node: Node, request: DeviceRequest) -> RuleDemand:
-    """Return what the request demands of a node, by the rule that counts it."""
-    strategy = dict(spec.strategies).get(request.type)
-    if strategy is not None:
-        for_all = strategy is DeviceRequestFanOut.APPLY_FOR_ALL
-        word = f"all {len(healthy_devices(node, request.type))}" if for_all else ""
-        return RuleDemand("device-strategy", request.type, word)
-    if request.share:
-        return RuleDemand("device-share", request.type)
-    return RuleDemand("mig" if is_mig_instance(request.type) else "device-count", request.type)
-
-
-def _devices_demanded(spec: PodSpec, node: Node, lacking: Sequence[DeviceRequest]) -> RuleDemand:
-    """Return the demand of requests that cannot all be met.
+def _rule_of_devices(spec: PodSpec, kinds: Collection[str]) -> RuleInTheWay:
+    """Return the rule of the pod's requests of some types, which cannot all be met.
 
     Whole devices and shares of others are counted together, by the rule of the shares if there
     are any.
     """
-    in_parts = [request for request in lacking if request.share]
-    return device_demand(spec, node, (in_parts or lacking)[0])
+    lacking = [request for request in spec.requests.devices if request.type in kinds]
+    first = next((request for request in lacking if request.share), lacking[0])
+    return spec.rule_counting(first), first.type
 
 
-def _barred(spec: PodSpec, node: Node) -> RuleDemand | None:
+def _barred(spec: PodSpec, node: Node) -> RuleInTheWay | None:
     """Return what bars the pod because of what the node is, not because of how much it has."""
     for rule in NODE_RULES.values():
         if not rule.kept(spec, node):
-            return RuleDemand(rule.name, word=rule.word(spec, node))
+            return rule.name, ""
     for request in spec.requests.devices:
         if request.type in dict(spec.strategies) and not healthy_devices(node, request.type):
-            return device_demand(spec, node, request)
+            return spec.rule_counting(request), request.type
     if _in_parts_of_cpus(spec):
-        return RuleDemand("cpu-count")
+        return "cpu-count", ""
     limited = spec.scopes or node.honors_table
     for kind in sorted({r.type for r in spec.requests.devices if r.count}) if limited else ():
         # Whole devices and shares of others are one set.
@@ -168,10 +141,10 @@ def _barred(spec: PodSpec, node: Node) -> RuleDemand | None:
         if has_set(linked_classes_of_node(node, kind), count, scope):
             continue
         if node.honors_table and kind == GPU:
-            return RuleDemand("partition")
+            return "partition", ""
         if scope is not DeviceScope.NODE and count > 1:
-            return RuleDemand("device-scope", kind, scope)
-        return _devices_demanded(spec, node, [r for r in spec.requests.devices if r.type == kind])
+            return "device-scope", kind
+        return _rule_of_devices(spec, {kind})
     return None
 
 
@@ -185,30 +158,27 @@ def _unalignable(spec: PodSpec, node: Node) -> bool:
 
 def _short(
     spec: PodSpec, node: Node, needs: CellAmounts, cells: Sequence[CellAmounts]
-) -> RuleDemand | None:
+) -> RuleInTheWay | None:
     """Return what the empty node has too little of, or None if it has enough."""
     requests = requests_on(spec, node)
     has = resources_of_empty_node(node)
     for resource, want in resources_of_pod(spec).items():
         if amount_of(resource, has) < want:
-            return RuleDemand(*resource)
+            return resource
     short = [sum(cell[i] for cell in cells) < need for i, need in enumerate(needs)]
     pages = len(spec.requests.hugepages)
     if any(short[2 + pages :]):
-        lacking = [
-            request
-            for request in requests.devices
-            if requests.count_of(request.type) > len(healthy_devices(node, request.type))
-        ]
-        return _devices_demanded(spec, node, lacking)
+        kinds = {request.type for request in requests.devices}
+        lacking = {k for k in kinds if requests.count_of(k) > len(healthy_devices(node, k))}
+        return _rule_of_devices(spec, lacking)
     if short[0]:
         of_pool = "constrained-burst" if spec.constrained_burst else "alignment"
-        return RuleDemand("cpu-count" if spec.qos.owns_cpus else of_pool)
+        return "cpu-count" if spec.qos.owns_cpus else of_pool, ""
     if short[1]:
-        return RuleDemand("memory")
+        return "memory", ""
     for asked, lacks in zip(spec.requests.hugepages, short[2 : 2 + pages], strict=True):
         if lacks:
-            return RuleDemand("hugepages", str(asked.page_bytes))
+            return "hugepages", str(asked.page_bytes)
     return None
 
 

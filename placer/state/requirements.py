@@ -26,7 +26,6 @@ from placer_models.problem.dimensions import (
     cell_dimensions,
 )
 from placer_models.problem.problem import Fit, Shape
-from placer_models.reasons import Blocker
 from placer_models.variants import variant_on
 
 T = TypeVar("T")
@@ -226,7 +225,7 @@ def _fits(
         each = aligns_by_container(spec, whole)
         kind = whole if spec.joint or each else bare
         found = cache.memo((fit_of, spec), (kind,), partial(fit_of, spec, kind))
-        fit = None if isinstance(found, Blocker) else found
+        fit = found if isinstance(found, Fit) else None
         if fit is not None and each:
             containers = fits_per_container(spec, kind, of_cells)
             fit = None if containers is None else replace(fit, containers=containers)

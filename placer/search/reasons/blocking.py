@@ -15,7 +15,7 @@ from placer.search.reasons.register import (
     is_settled_by_counting,
     question_without,
 )
-from placer.state.fits import fit_of
+from placer.state.fits import RuleInTheWay, fit_of
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Node
 from placer_models.pod import PodSpec
@@ -48,7 +48,7 @@ def blocker_of(
     account: Account,
     demands: _Demands,
     budget: Budget,
-    fit: Callable[[PodSpec, Node], Fit | Blocker] = fit_of,
+    fit: Callable[[PodSpec, Node], Fit | RuleInTheWay] = fit_of,
 ) -> Blocker | None:
     """Return why the pod cannot run on the node, or None if it can.
 
@@ -72,9 +72,8 @@ def blocker_of(
         (i for i, d in enumerate(demands) if is_lacking_by_counting(d, asked, account)),
         len(demands),
     )
-    if asked.crowd is None and isinstance(never := fit(asked.spec, asked.node), Blocker):
-        rule = never.demand.rule, never.demand.subject
-        known = (i for i, d in enumerate(demands[:short]) if (d.rule, d.subject) == rule)
+    if asked.crowd is None and not isinstance(never := fit(asked.spec, asked.node), Fit):
+        known = (i for i, d in enumerate(demands[:short]) if (d.rule, d.subject) == never)
         short = next(known, short)
     counted = next(
         (i for i, d in enumerate(demands[: short + 1]) if not is_settled_by_counting(d, asked)),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from placer.counting.account import Account
+from placer.counting.boards import healthy_devices
 from placer.counting.functions import free_functions
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.rule import (
@@ -16,7 +17,6 @@ from placer.search.reasons.rule import (
     demands_of_type,
     listed,
 )
-from placer.state.fits import device_demand
 from placer_models.device import GPU, FunctionSelector, is_mig_instance
 from placer_models.device_share import DeviceShare, device_capacity_of, whole_device_amounts
 from placer_models.device_strategy import DeviceRequestFanOut
@@ -32,11 +32,17 @@ def _counted_by(rule: str) -> Callable[[PodOnNode], Iterable[RuleDemand]]:
 
     def asked(question: PodOnNode) -> Iterator[RuleDemand]:
         for request in question.spec.requests.devices:
-            demand = device_demand(question.spec, question.node, request)
-            if demand.rule == rule:
-                yield demand
+            if question.spec.rule_counting(request) == rule:
+                yield RuleDemand(rule, request.type, _number_by_strategy(question, request.type))
 
     return asked
+
+
+def _number_by_strategy(asked: PodOnNode, kind: str) -> str:
+    """Return how many devices of a type a pod's strategy asks of the node, where it says so."""
+    if dict(asked.spec.strategies).get(kind) is not DeviceRequestFanOut.APPLY_FOR_ALL:
+        return ""
+    return f"all {len(healthy_devices(asked.node, kind))}"
 
 
 def _requests(spec: PodSpec, kind: str) -> list[DeviceRequest]:

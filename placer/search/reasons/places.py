@@ -13,13 +13,17 @@ from placer.search.reasons.rule import (
     own_cpus,
     rule_demand_text,
 )
-from placer.state.fits import BY_CONTAINER, alignment_demand
+from placer.state.alignment import alignment_scopes_conflict, aligns_by_container
 from placer_models.bound import bound_to, with_bound_numa_nodes
 from placer_models.cluster import RunningPod
+from placer_models.effective import effective_alignment
 from placer_models.files.errors import counted
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 from placer_models.reasons import RuleDemand
+
+_BY_CONTAINER = ", each container for itself"
+"""The end of an alignment's word if its scope is the container."""
 
 
 def _bound_beside(asked: PodOnNode) -> list[RunningPod]:
@@ -92,8 +96,19 @@ def _say_burst(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) 
 
 
 def _alignment(asked: PodOnNode) -> Iterator[RuleDemand]:
-    if (aligned := alignment_demand(asked.spec, asked.node)) is not None:
-        yield aligned
+    spec, node = asked.spec, asked.node
+    policy = effective_alignment(spec, node)
+    if policy is None:
+        word = f"pod asks {spec.alignment}, node has {node.alignment}"
+    elif alignment_scopes_conflict(spec, node):
+        word = f"pod asks for scope {spec.scope}, node has {node.scope}"
+    elif aligns_by_container(spec, node):
+        word = f"{policy}{_BY_CONTAINER}"
+    elif policy in (AlignmentPolicy.NONE, AlignmentPolicy.BEST_EFFORT):
+        return
+    else:
+        word = policy
+    yield RuleDemand("alignment", word=word)
 
 
 def _not_aligned(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
@@ -134,7 +149,7 @@ def alignment_reason_rule(rules: Mapping[str, ReasonRule]) -> ReasonRule:
     """
 
     def said(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
-        policy = demand.word.removesuffix(BY_CONTAINER)
+        policy = demand.word.removesuffix(_BY_CONTAINER)
         each = demand.word.removeprefix(policy)
         if each:
             for rule, what in (

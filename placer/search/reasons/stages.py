@@ -22,7 +22,7 @@ from placer.search.reasons.firsts import FirstAffinityPods, find_first_affinity_
 from placer.search.reasons.guesses import hangs_on_guess
 from placer.search.reasons.question import OtherPods, PodOnNode
 from placer.search.reasons.register import all_demands_of, is_lacking_by_counting
-from placer.state.fits import fit_of
+from placer.state.fits import RuleInTheWay, fit_of
 from placer.state.out_of_time import OutOfTimeError, Stop, raise_if_out_of_time
 from placer.state.problem_cache import ProblemCache
 from placer.state.requirements import PodRequirements, pod_requirements_of, relevant_facts_of
@@ -273,7 +273,7 @@ class NodesAtStage:
             return found._replace(guessed=True)
         return found
 
-    def _fit(self, kind: Node, spec: PodSpec, _: Node) -> Fit | Blocker:
+    def _fit(self, kind: Node, spec: PodSpec, _: Node) -> Fit | RuleInTheWay:
         """Return what a spec means on any node of a kind, as the Problem knows it."""
         return self.known.memo((fit_of, spec), (kind,), partial(fit_of, spec, kind))
 
