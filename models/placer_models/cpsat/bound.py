@@ -14,8 +14,7 @@ from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES
 from placer_models.policy import AlignmentPolicy, QosClass
 from placer_models.problem.fits import container_pool_milli_by_cell
 from placer_models.problem.node_state import NodeState
-from placer_models.problem.pools import NO_POOL, CellPool
-from placer_models.problem.problem import Choice, Problem, Shape
+from placer_models.problem.problem import Choice, Problem
 from placer_models.rule_family import RuleFamily
 
 POOLS = (QosClass.LS, QosClass.BE)
@@ -44,7 +43,9 @@ def pool_vars(
     """Create the variables, or return None if the pod is not bound or the node is one cell."""
     node, shape, fit = problem.nodes[assignment.node], assignment.shape, assignment.fit
     name = assignment.name
-    pools = _pools(node, shape)
+    if shape.pool is None:
+        return None
+    pools = [cell.pool(shape.pool) for cell in node.cells]
     if shape.burst_cpus:
         most = [min(shape.burst_cpus, pool.cpus) for pool in pools]
         aligned = fit.binds(shape) and len(node.cells) > 1
@@ -69,10 +70,6 @@ def pool_vars(
     if fit.cell_limit == 1:
         return BoundPoolVariables(used, tuple(shape.pool_milli * literal for literal in used))
     return BoundPoolVariables(used, _amounts(model, have, shape.pool_milli, name))
-
-
-def _pools(node: NodeState, shape: Shape) -> list[CellPool]:
-    return [NO_POOL if shape.pool is None else cell.pool(shape.pool) for cell in node.cells]
 
 
 def _literals(model: CpModel, there: Sequence[int], name: str) -> tuple[Expression, ...]:

@@ -1,6 +1,6 @@
 """Reasons of gangs and gang groups: whether they could run, with how many members (G1, G7)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from placer.search.reasons.alone import PlaceableCount, count_placeable_pods
@@ -9,7 +9,7 @@ from placer.search.reasons.stages import NodesAtStage
 from placer.state.out_of_time import OutOfTimeError, raise_if_out_of_time
 from placer_models.cluster import Instance, Node
 from placer_models.files.errors import counted
-from placer_models.network import NODE_LEVEL, GatherOrSpread, LevelRule
+from placer_models.network import NODE_LEVEL, GatherOrSpread
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.policy import GatherLevel
 from placer_models.reasons import (
@@ -114,7 +114,11 @@ def _alone(pod: Pod) -> Pod:
 
 def level_blocker(gang: Gang, members: Sequence[Node], node: Node) -> Blocker | None:
     """Return the rule of the gang's levels that one more member on a node would break, if any."""
-    for rule in _rules(gang):
+    if gang.gather is GatherLevel.NODE and any(member.name != node.name for member in members):
+        return Blocker(RuleDemand(GatherOrSpread.GATHER.value, word=NODE_LEVEL))
+    for rule in gang.levels:
+        if not rule.required:
+            continue
         here = node.domain(rule.level)
         there = [member.domain(rule.level) for member in members]
         count = 1 + there.count(here)
@@ -130,9 +134,3 @@ def level_blocker(gang: Gang, members: Sequence[Node], node: Node) -> Blocker | 
         if here is not None and broken:
             return Blocker(RuleDemand(rule.grouping.value, word=word))
     return None
-
-
-def _rules(gang: Gang) -> Iterator[LevelRule]:
-    if gang.gather is GatherLevel.NODE:
-        yield LevelRule(NODE_LEVEL, GatherOrSpread.GATHER)
-    yield from (rule for rule in gang.levels if rule.required)

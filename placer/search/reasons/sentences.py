@@ -6,7 +6,7 @@ from typing import assert_never
 
 from placer.search.reasons.text import GUESSED, blocked_nodes_text
 from placer_models.files.errors import counted, near_or_first_names, shown, spelling_suggestion
-from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.network import GatherOrSpread
 from placer_models.pod import PodSpec
 from placer_models.reasons import (
     Blocked,
@@ -93,7 +93,7 @@ def _sentence(reason: Reason, spec: PodSpec, few: int | None) -> str:
                 "this is a defect of placer, please report it"
             )
         case LevelRuleReason():
-            return _asked(reason.rule)
+            return _level_rule_text(reason)
         case GangMinimumReason():
             if reason.running:
                 return (
@@ -181,7 +181,8 @@ def _is_of_kubernetes(label: str) -> bool:
     return label.partition("/")[0].endswith(("kubernetes.io", "k8s.io")) and "/" in label
 
 
-def _asked(rule: LevelRule) -> str:
+def _level_rule_text(reason: LevelRuleReason) -> str:
+    rule = reason.rule
     match rule.grouping:
         case GatherOrSpread.GATHER:
             return f"gather: all members that run are in one {rule.level}"
