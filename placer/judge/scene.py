@@ -1,7 +1,7 @@
 """A placement laid over its instance: who holds what on which node."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -144,8 +144,61 @@ class AskedGpuSet(NamedTuple):
     nodes: Hashable
 
 
+_NO_NODES: PersistentMap[str, JudgedNode] = PersistentMap.of(())
+
+
+class _KnownNodes:
+    """The judged nodes of nodes with what runs there, so that each of them is looked at once.
+
+    A judged node is a function of its node and of the pods there, so it is kept until either of
+    them is replaced.
+    """
+
+    def __init__(self) -> None:
+        self._judged_nodes: dict[str, tuple[Node, Runners, JudgedNode]] = {}
+        self._insides: dict[object, tuple[Machine, NodeCapacity]] = {}
+
+    def forget_others(self, names: Collection[str]) -> None:
+        """Forget nodes of other names, if they are many."""
+        if len(self._judged_nodes) > 2 * len(names):
+            self._judged_nodes = {name: self._judged_nodes[name] for name in names}
+
+    def judged(self, node: Node, pods: Runners) -> JudgedNode:
+        """Return the judged node of a node with the pods that run there."""
+        known = self._judged_nodes.get(node.name)
+        if known is None or known[0] is not node or known[1] is not pods:
+            # Whoever ran here before, and is the same object, has its place already.
+            stayed: dict[int, PlacedPod] = {}
+            if pods and known is not None and known[0] is node:
+                stayed = dict(zip(map(id, known[1]), known[2].placed_pods, strict=True))
+            placed = [stayed.get(id(runner)) or _running_on(node, runner) for runner in pods]
+            judged = _judged_node(node, self._inside(node), placed, ())
+            known = self._judged_nodes[node.name] = (node, pods, judged)
+        return known[2]
+
+    def _inside(self, node: Node) -> NodeCapacity:
+        kind = (
+            id(node.machine),
+            node.reserved_cpus,
+            node.unhealthy,
+            node.hugepages,
+            node.table,
+            node.honors_table,
+            node.mig,
+        )
+        if kind not in self._insides:
+            if len(self._insides) == MOST_INSIDES:
+                self._insides = {}
+            # The entry keeps the machine alive, so that no other object can get its id.
+            self._insides[kind] = node.machine, empty_node_capacity(node)
+        return self._insides[kind][1]
+
+
 class NodesBefore:
     """All nodes before a placement. Never changes.
+
+    A caller that asks about successive states of a cluster goes from those of one state to those
+    of the next (`then`). It saves time and changes no result.
 
     Attributes:
         judged_nodes: Name of a node -> its judged node.
@@ -154,15 +207,49 @@ class NodesBefore:
 
     """
 
-    def __init__(self, judged_nodes: PersistentMap[str, JudgedNode]) -> None:
-        """Begin with the judged nodes of nodes."""
+    def __init__(self, judged_nodes: PersistentMap[str, JudgedNode] = _NO_NODES) -> None:
+        """Begin with judged nodes; without any, to come to others by `then`."""
         self.faultless: tuple[Instance, Placement] | None = None
         self.judged_nodes = judged_nodes
+        self._known = _KnownNodes()
+        self._last: tuple[tuple[Node, ...], PersistentTuple[Runners]] | None = None
         self._totals: dict[Callable[[JudgedNode], int], int] = {}
         self._minima: dict[AskedGpuSet, int] = {}
         # Look -> the parts that it has seen, and what it has found in each of them.
         self._looks: dict[Any, tuple[tuple[object, ...], tuple[Any, ...]]] = {}
         self._domains: dict[Hashable, JudgedDomains] = {}
+
+    def then(self, nodes: tuple[Node, ...], running: PersistentTuple[Runners]) -> "NodesBefore":
+        """Return nodes as they stand later, or other nodes.
+
+        Args:
+            nodes: Nodes with unique names.
+            running: The running pods of each node, in the same order.
+
+        """
+        if self._last is not None and self._last[0] is nodes:
+            changed = changed_indices(self._last[1], running)
+            new = {nodes[i].name: self._known.judged(nodes[i], running[i]) for i in changed}
+            found = self._with(new) if new else self
+        else:
+            judged_nodes = map(self._known.judged, nodes, running)
+            named = PersistentMap.of((judged.node.name, judged) for judged in judged_nodes)
+            self._known.forget_others(named)
+            found = NodesBefore(named)
+        found._known, found._last = self._known, (nodes, running)
+        return found
+
+    def _with(self, new: Mapping[str, JudgedNode]) -> "NodesBefore":
+        """Return the same nodes with other pods on some of them."""
+        found = NodesBefore(self.judged_nodes.changed((), new))
+        found._totals = {
+            worth: total + sum(worth(new[name]) - worth(self.judged_nodes[name]) for name in new)
+            for worth, total in self._totals.items()
+        }
+        found._minima = self._minima
+        found._looks = dict(self._looks)
+        found._domains = self._domains
+        return found
 
     def best_minimum(self, spec: PodSpec, size: int) -> int:
         """Return the best slowest pair of ``size`` GPUs on any node open to the pod, if empty.
@@ -225,21 +312,6 @@ class NodesBefore:
             self._domains[what] = JudgedDomains(of_node, tuple(dict.fromkeys(of_node.values())))
         return self._domains[what]
 
-    def with_judged_nodes(self, others: Iterable[JudgedNode]) -> "NodesBefore":
-        """Return the same nodes with other pods on some of them."""
-        new = {judged.node.name: judged for judged in others}
-        if not new:
-            return self
-        found = NodesBefore(self.judged_nodes.changed((), new))
-        found._totals = {
-            worth: total + sum(worth(new[name]) - worth(self.judged_nodes[name]) for name in new)
-            for worth, total in self._totals.items()
-        }
-        found._minima = self._minima
-        found._looks = dict(self._looks)
-        found._domains = self._domains
-        return found
-
 
 @record(frozen=True, slots=True)
 class InstanceWithPlacement:
@@ -285,83 +357,13 @@ class InstanceWithPlacement:
             yield entered.get(name, judged)
 
 
-class JudgedNodes:
-    """The judged nodes of nodes before a placement, cached so that each node is looked at once.
-
-    A judged node is a function of its node and of the pods there, so it is kept until either of
-    them is replaced. A caller that asks about successive states of a cluster keeps this
-    object. It saves time and changes no result.
-    """
-
-    def __init__(self) -> None:
-        """Begin with no node known."""
-        self._judged_nodes: dict[str, tuple[Node, Runners, JudgedNode]] = {}
-        self._insides: dict[object, tuple[Machine, NodeCapacity]] = {}
-        self._last: tuple[tuple[Node, ...], PersistentTuple[Runners], NodesBefore] | None = None
-
-    def of(self, nodes: tuple[Node, ...], running: PersistentTuple[Runners]) -> NodesBefore:
-        """Return the nodes as they stand, with nothing newly placed.
-
-        Args:
-            nodes: Nodes with unique names.
-            running: The running pods of each node, in the same order.
-
-        """
-        if self._last is not None and self._last[0] is nodes:
-            _, before, nodes_before = self._last
-            others = (
-                self._judged_node(nodes[i], running[i]) for i in changed_indices(before, running)
-            )
-            nodes_before = nodes_before.with_judged_nodes(others)
-        else:
-            judged_nodes = map(self._judged_node, nodes, running)
-            nodes_before = NodesBefore(
-                PersistentMap.of((judged.node.name, judged) for judged in judged_nodes)
-            )
-            if len(self._judged_nodes) > 2 * len(nodes):
-                self._judged_nodes = {
-                    name: self._judged_nodes[name] for name in nodes_before.judged_nodes
-                }
-        self._last = nodes, running, nodes_before
-        return nodes_before
-
-    def _judged_node(self, node: Node, pods: Runners) -> JudgedNode:
-        known = self._judged_nodes.get(node.name)
-        if known is None or known[0] is not node or known[1] is not pods:
-            # Whoever ran here before, and is the same object, has its place already.
-            stayed: dict[int, PlacedPod] = {}
-            if pods and known is not None and known[0] is node:
-                stayed = dict(zip(map(id, known[1]), known[2].placed_pods, strict=True))
-            placed = [stayed.get(id(runner)) or _running_on(node, runner) for runner in pods]
-            judged = _judged_node(node, self._inside(node), placed, ())
-            known = self._judged_nodes[node.name] = (node, pods, judged)
-        return known[2]
-
-    def _inside(self, node: Node) -> NodeCapacity:
-        kind = (
-            id(node.machine),
-            node.reserved_cpus,
-            node.unhealthy,
-            node.hugepages,
-            node.table,
-            node.honors_table,
-            node.mig,
-        )
-        if kind not in self._insides:
-            if len(self._insides) == MOST_INSIDES:
-                self._insides = {}
-            # The entry keeps the machine alive, so that no other object can get its id.
-            self._insides[kind] = node.machine, empty_node_capacity(node)
-        return self._insides[kind][1]
-
-
 def nodes_before_placement(instance: Instance) -> NodesBefore:
     """Return the nodes of an instance as they stand, with nothing newly placed."""
     running: dict[str, list[RunningPod]] = {node.name: [] for node in instance.nodes}
     for runner in instance.running:
         if runner.placement.node in running:
             running[runner.placement.node].append(runner)
-    return JudgedNodes().of(instance.nodes, PersistentTuple.of(map(tuple, running.values())))
+    return NodesBefore().then(instance.nodes, PersistentTuple.of(map(tuple, running.values())))
 
 
 def scene_for_judge(

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from placer.counting.account import Account, accounts_of
 from placer.greedy.cache import GreedyCache
-from placer.judge.scene import JudgedNodes, NodesBefore
+from placer.judge.scene import NodesBefore
 from placer.search.by_columns.places import SimplePlacer
 from placer.search.kept_blockers import KeptBlockers
 from placer.state.problem_cache import ProblemCache
@@ -21,7 +21,7 @@ class CacheBetweenSolves:
 
     problems: ProblemCache = field(default_factory=ProblemCache)
     greedy: GreedyCache = field(default_factory=GreedyCache)
-    sites: JudgedNodes = field(default_factory=JudgedNodes)
+    nodes_before: NodesBefore = field(default_factory=NodesBefore)
     blockers: KeptBlockers = field(default_factory=KeptBlockers)
     places: SimplePlacer = field(default_factory=SimplePlacer)
 
@@ -62,7 +62,8 @@ class StartingAccounts:
     def nodes_before(self) -> NodesBefore:
         """The same for the judge, which counts for itself, and not before it is asked."""
         if self._before is None:
-            self._before = self.cache.sites.of(self._nodes, self.running)
+            self._before = self.cache.nodes_before.then(self._nodes, self.running)
+            self.cache.nodes_before = self._before
         return self._before
 
 
