@@ -9,12 +9,14 @@ import pytest
 
 from placer.judge.breaches import RULES
 from placer.judge.families import FAMILIES
-from placer.judge.family import JudgedFamily
+from placer.judge.family import Finding, JudgedFamily
 from placer.judge.measure import MEASURES
+from placer.judge.scene import InstanceWithPlacement
 
 JUDGE = Path(__file__).parents[2] / "placer" / "judge"
-SIGNATURES = {"(scene: Scene) -> Iterator[Finding]": "rule", "(scene: Scene) -> int": "tier"}
-"""How functions that look at a whole placement are written -> what they are."""
+WHOLE = InstanceWithPlacement.__name__
+SIGNATURES = (f"(scene: {WHOLE}) -> Iterator[{Finding.__name__}]", f"(scene: {WHOLE}) -> int")
+"""How functions that look at a whole placement are written: rules, and measures of tiers."""
 
 
 def judging(module: ast.Module) -> list[str]:
@@ -76,10 +78,10 @@ def test_a_rule_and_a_tier_are_known_by_their_signatures() -> None:
     Helpers take more than a scene, or begin with an underscore.
     """
     source = (
-        "def cordon(scene: Scene) -> Iterator[Finding]: ...\n"
-        "def moved(scene: Scene) -> int: ...\n"
-        "def _own(scene: Scene) -> int: ...\n"
-        "def held(scene: Scene, *, pages: bool) -> Iterator[Finding]: ...\n"
+        f"def cordon(scene: {WHOLE}) -> Iterator[Finding]: ...\n"
+        f"def moved(scene: {WHOLE}) -> int: ...\n"
+        f"def _own(scene: {WHOLE}) -> int: ...\n"
+        f"def held(scene: {WHOLE}, *, pages: bool) -> Iterator[Finding]: ...\n"
     )
 
     assert judging(ast.parse(source)) == ["cordon", "moved"]
