@@ -1,4 +1,7 @@
-"""Pods that a policy binds to NUMA nodes stay bound to them, whatever comes and goes (C12)."""
+"""Pods that a policy binds to NUMA nodes, whatever comes and goes: they stay bound to them (C12).
+
+Pods under ConstrainedBurst follow their pool, on their NUMA nodes, as owners come and go.
+"""
 
 from dataclasses import replace
 
@@ -6,7 +9,7 @@ from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
 from placer_models.annotations.resource_status import resource_status_of_placement
 from placer_models.cluster import Node
-from placer_models.pod import Pod
+from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, QosClass
 from scheduler.cluster import BOX, DEADLINE_S, EXACT, pod
 
@@ -90,3 +93,47 @@ def test_what_is_written_for_the_node_agent_follows_the_place() -> None:
     assert [share.node for share in status.numa] == [pool.node for pool in status.shared_pools]
     assert len(status.numa) == 1
     assert resource_status_of_placement(free, floating.spec, nodes["plain"]).numa == ()
+
+
+def burst(name: str, milli: int, limit_milli: int) -> Pod:
+    """Return a pod of one container that stays where its limit holds."""
+    container = Container("main", Resources(milli), cpu_limit_milli=limit_milli)
+    return Pod(name, "default", PodSpec((container,), constrained_burst=True))
+
+
+def test_the_pool_follows_owners_and_comes_back() -> None:
+    """
+    The pod stays on its NUMA node; what owners took there is its pool's again when they go.
+    """
+    scheduler = Scheduler([Node("n", BOX)])
+    place(scheduler, burst("web", 1000, 4000))
+    before = scheduler.placement_of(WEB).cpuset
+    assert before in (frozenset(range(8)), frozenset(range(8, 16)))
+
+    assert place(scheduler, pod("a", 12)) == 1
+    shrunk = scheduler.placement_of(WEB)
+    restored = Scheduler.restore(scheduler.snapshot())
+    assert place(scheduler, pod("b", 1)) == 0
+
+    assert len(shrunk.cpuset) == 4
+    assert shrunk.cpuset < before
+    assert shrunk.containers[0].cpuset == shrunk.cpuset
+    assert restored.placement_of(WEB) == shrunk
+    scheduler.release([("default", "a")])
+    assert scheduler.placement_of(WEB).cpuset == before
+
+
+def test_owners_leave_a_cpu_on_every_numa_node_of_the_pod() -> None:
+    """
+    So the pod never forgets a NUMA node: it has all of them back when the owner is gone.
+    """
+    scheduler = Scheduler([Node("n", BOX)])
+    place(scheduler, burst("web", 1000, 9000))
+    before = scheduler.placement_of(WEB).cpuset
+
+    assert place(scheduler, pod("a", 7)) == 1
+    assert place(scheduler, pod("b", 1)) == 0
+    scheduler.release([("default", "a")])
+
+    assert before == frozenset(range(16))
+    assert scheduler.placement_of(WEB).cpuset == before
