@@ -10,6 +10,8 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from commands import Placer
+
 # A busy machine is no reason to fail: nothing here may look at the clock.
 _patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 
@@ -56,3 +58,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     if handler.messages and item.get_closest_marker("rejects_on_purpose") is None:
         pytest.fail("\n".join(handler.messages), pytrace=False)
     return result
+
+
+@pytest.fixture
+def placer(capsys: pytest.CaptureFixture[str]) -> Placer:
+    """The command ``placer``, with an eye on its exit code and on what it prints."""
+    return Placer(capsys)

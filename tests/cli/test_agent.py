@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from placer.node.agent import run
 from placer.node.mounts import MountError
 from placer_cli.app import main
@@ -31,30 +32,30 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ],
 )
 def test_wrong_usage_ends_with_two(
-    folders: list[str], capsys: pytest.CaptureFixture[str], option: str, value: str, why: str
+    folders: list[str], placer: Placer, option: str, value: str, why: str
 ) -> None:
     """
     Before anything is opened or written.
     """
-    assert main(["agent", *folders, option, value]) == Exit.BAD_INPUT
-    assert why in " ".join(capsys.readouterr().err.split())
+    printed = placer("agent", *folders, option, value, code=Exit.BAD_INPUT)
+    assert why in " ".join(printed.err.split())
     assert not Path(folders[3]).exists()
 
 
 def test_a_folder_that_others_may_use_is_refused_with_four(
-    folders: list[str], capsys: pytest.CaptureFixture[str]
+    folders: list[str], placer: Placer
 ) -> None:
     """
     As `placer apply` ends where its state is not its own.
     """
     Path(folders[1]).chmod(0o755)
 
-    assert main(["agent", *folders, "--listen", ""]) == Exit.REFUSED
-    assert "placer: others may use" in capsys.readouterr().err
+    printed = placer("agent", *folders, "--listen", "", code=Exit.REFUSED)
+    assert "placer: others may use" in printed.err
 
 
 def test_a_machine_without_cgroups_is_refused_with_four(
-    folders: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folders: list[str], placer: Placer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     It is the node that refuses, not the usage that is wrong.
@@ -65,8 +66,7 @@ def test_a_machine_without_cgroups_is_refused_with_four(
 
     monkeypatch.setattr(run, "kernel_files", none)
 
-    assert main(["agent", *folders]) == Exit.REFUSED
-    assert "no cgroup file system" in capsys.readouterr().err
+    assert "no cgroup file system" in placer("agent", *folders, code=Exit.REFUSED).err
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli_samples import written
+from commands import Placer
 from node.fake_cgroupfs import FakeV2
 from placer.node.cgroups import Cgroups
 from placer.node.host import HostMachine
@@ -58,16 +59,12 @@ def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeV2:
     return found
 
 
-def test_a_dry_run_elsewhere_plans_for_an_empty_node(
-    files: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dry_run_elsewhere_plans_for_an_empty_node(files: list[str], placer: Placer) -> None:
     """
     From, to and why; nothing of this machine is looked at.
     """
-    code = main(["apply", *files, "--node", "n0", "--dry-run", "--format", "json"])
+    tree = json.loads(placer("apply", *files, "--node", "n0", "--dry-run", "--format", "json").out)
 
-    tree = json.loads(capsys.readouterr().out)
-    assert code == Exit.DONE
     assert tree["applied"] is False
     sets = {
         one["cgroup"]: (one["from"], one["to"], one["why"])
@@ -81,7 +78,7 @@ def test_a_dry_run_elsewhere_plans_for_an_empty_node(
 
 
 def test_the_documents_of_all_nodes_are_written(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    files: list[str], tmp_path: Path, placer: Placer
 ) -> None:
     """
     Each node's as it is by itself; what says the same already stays, the rest gets the next
@@ -93,15 +90,13 @@ def test_the_documents_of_all_nodes_are_written(
     def generations() -> dict[str, int]:
         return {p.name: json.loads(p.read_text())["generation"] for p in folder.iterdir()}
 
-    assert main(arguments) == Exit.DONE
-    assert "2 of 2 documents written" in capsys.readouterr().err
+    assert "2 of 2 documents written" in placer(*arguments).err
     alone = tmp_path / "n0.json"
     assert main(["apply", *files, "--node", "n0", "--document", str(alone)]) == Exit.DONE
     assert (folder / "n0.json").read_text() == alone.read_text()
     assert generations() == {"n0.json": 1, "n1.json": 1}
 
-    assert main(arguments) == Exit.DONE
-    assert "0 of 2 documents written, 2 said it before" in capsys.readouterr().err
+    assert "0 of 2 documents written, 2 said it before" in placer(*arguments).err
     Path(files[1]).write_text(PLACEMENT.replace("web, node: n0, cpuset: 2-7", "web, node: n1"))
     assert main(arguments) == Exit.DONE
     assert generations() == {"n0.json": 2, "n1.json": 2}
@@ -115,7 +110,7 @@ def test_the_documents_of_all_nodes_are_written(
 
 
 def test_no_document_is_written_where_one_cannot_be(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    files: list[str], tmp_path: Path, placer: Placer
 ) -> None:
     """
     It says of which node; a document alone is no instance.
@@ -123,13 +118,12 @@ def test_no_document_is_written_where_one_cannot_be(
     Path(files[1]).write_text(PLACEMENT.replace("cpuset: 0-1", "cpuset: 0-2"))
     folder = tmp_path / "documents"
 
-    assert main(["apply", *files, "--documents", str(folder)]) == Exit.BAD_INPUT
-    complaint = capsys.readouterr().err
+    complaint = placer("apply", *files, "--documents", str(folder), code=Exit.BAD_INPUT).err
     assert "node 'n0': pod 'db'" in complaint
     assert complaint.count("\n") == 1
     assert not folder.exists()
-    assert main(["apply", files[0], "--documents", str(folder)]) == Exit.BAD_INPUT
-    assert "expected the files of an instance, and what solve wrote" in capsys.readouterr().err
+    printed = placer("apply", files[0], "--documents", str(folder), code=Exit.BAD_INPUT)
+    assert "expected the files of an instance, and what solve wrote" in printed.err
 
 
 def test_a_plan_for_another_node_needs_no_journal(
@@ -153,49 +147,45 @@ def test_a_plan_for_another_node_needs_no_journal(
 
 
 def test_a_document_for_another_node_is_bad_input(
-    files: list[str], capsys: pytest.CaptureFixture[str], kernel: FakeV2
+    files: list[str], placer: Placer, kernel: FakeV2
 ) -> None:
     """
     Without --here nothing is written on a machine of another name.
     """
-    code = main(["apply", *files, "--node", "n0"])
+    printed = placer("apply", *files, "--node", "n0", code=Exit.BAD_INPUT)
 
-    assert code == Exit.BAD_INPUT
-    assert "is for node 'n0', and this machine is" in capsys.readouterr().err
+    assert "is for node 'n0', and this machine is" in printed.err
     assert not kernel.exists("placer")
 
 
 def test_here_applies_and_says_so(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], kernel: FakeV2
+    files: list[str], tmp_path: Path, placer: Placer, kernel: FakeV2
 ) -> None:
     """
     The second time all is as it should be; a dry run first shows what it would be.
     """
     state = ["--here", "--state", str(tmp_path / "state"), "--node", "n0"]
 
-    assert main(["apply", *files, *state, "--dry-run"]) == Exit.DONE
-    assert "changes to be made." in capsys.readouterr().out
+    assert "changes to be made." in placer("apply", *files, *state, "--dry-run").out
     assert not kernel.exists("placer")
-    assert main(["apply", *files, *state]) == Exit.DONE
-    assert "changes made." in capsys.readouterr().out
+    assert "changes made." in placer("apply", *files, *state).out
     assert kernel.read("placer/db@default/main@db/cpuset.cpus") == "0-1"
     assert kernel.read("placer/web@default/main@web/pids.max") == "50"
-    assert main(["apply", *files, *state]) == Exit.DONE
-    assert "Node n0, generation 1: all is as it should be." in capsys.readouterr().out
+    assert "Node n0, generation 1: all is as it should be." in placer("apply", *files, *state).out
 
 
 def test_a_node_that_refuses_ends_with_four(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], kernel: FakeV2
+    files: list[str], tmp_path: Path, placer: Placer, kernel: FakeV2
 ) -> None:
     """
     One line says which right is missing.
     """
     kernel.set_user(1000)
 
-    code = main(["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")])
+    command = ["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")]
+    printed = placer(*command, code=Exit.REFUSED)
 
-    assert code == Exit.REFUSED
-    assert "placer: no right to write placer (Permission denied)" in capsys.readouterr().err
+    assert "placer: no right to write placer (Permission denied)" in printed.err
 
 
 def test_a_root_with_which_another_placer_works_is_left_alone(
@@ -216,7 +206,7 @@ def test_a_root_with_which_another_placer_works_is_left_alone(
 def test_an_undo_that_fails_ends_with_four_until_somebody_looked(
     files: list[str],
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    placer: Placer,
     kernel: FakeV2,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -234,12 +224,11 @@ def test_an_undo_that_fails_ends_with_four_until_somebody_looked(
 
         broken.setattr(kernel, "write", fails)
         broken.setattr(kernel, "remove_directory", fails)
-        assert main(command) == Exit.REFUSED
-        assert "only observes this node from now on" in capsys.readouterr().err
+        assert "only observes this node from now on" in placer(*command, code=Exit.REFUSED).err
 
     for more in ([], ["--dry-run"]):
-        assert main([*command, *more]) == Exit.REFUSED
-        assert "placer: Placer only observes this node: " in capsys.readouterr().err
+        printed = placer(*command, *more, code=Exit.REFUSED)
+        assert "placer: Placer only observes this node: " in printed.err
     (tmp_path / "state" / "observe-only").unlink()
     assert main(command) == Exit.DONE
 
@@ -247,7 +236,7 @@ def test_an_undo_that_fails_ends_with_four_until_somebody_looked(
 def test_a_rival_ends_with_four(
     files: list[str],
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    placer: Placer,
     kernel: FakeV2,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -257,17 +246,16 @@ def test_a_rival_ends_with_four(
     host = HostMachine("n0", frozenset(range(8)), static_policy=True)
     monkeypatch.setattr("placer.node.host.read_host", lambda **options: host)
 
-    code = main(["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")])
+    command = ["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")]
+    out = " ".join(placer(*command, code=Exit.REFUSED).out.split())
 
-    assert code == Exit.REFUSED
-    out = " ".join(capsys.readouterr().out.split())
     assert out.startswith("Node n0, generation 1: nothing is written.")
     assert "the kubelet's static CPU policy gives CPUs out on this node" in out
     assert not kernel.exists("placer")
 
 
 def test_the_document_of_a_node_is_written_and_applied(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], kernel: FakeV2
+    files: list[str], tmp_path: Path, placer: Placer, kernel: FakeV2
 ) -> None:
     """
     It needs neither the instance nor the placement any more.
@@ -279,15 +267,13 @@ def test_the_document_of_a_node_is_written_and_applied(
     assert main(["apply", document, *state]) == Exit.DONE
     assert kernel.read("placer/db@default/main@db/cpuset.cpus") == "0-1"
 
-    assert main(["apply", document, "--node", "n1", *state]) == Exit.BAD_INPUT
-    assert "is for node 'n0', not for 'n1'" in capsys.readouterr().err
-    assert main(["apply", *files, "--node", "n7", *state]) == Exit.BAD_INPUT
-    assert "no node 'n7' is given; there are 'n0', 'n1'" in capsys.readouterr().err
+    printed = placer("apply", document, "--node", "n1", *state, code=Exit.BAD_INPUT)
+    assert "is for node 'n0', not for 'n1'" in printed.err
+    printed = placer("apply", *files, "--node", "n7", *state, code=Exit.BAD_INPUT)
+    assert "no node 'n7' is given; there are 'n0', 'n1'" in printed.err
 
 
-def test_a_bundle_is_edited(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bundle_is_edited(files: list[str], tmp_path: Path, placer: Placer) -> None:
     """
     config.json says where the container runs; a slip in the name is told.
     """
@@ -301,11 +287,11 @@ def test_a_bundle_is_edited(
     assert tree["linux"]["cgroupsPath"] == "/placer/db@default/main@db"
     assert tree["process"]["env"][0] == "A=1"
 
-    assert main([*command, f"bd/main={tmp_path}"]) == Exit.BAD_INPUT
-    assert "no container 'bd/main'; it has db/main, web/main" in capsys.readouterr().err
+    printed = placer(*command, f"bd/main={tmp_path}", code=Exit.BAD_INPUT)
+    assert "no container 'bd/main'; it has db/main, web/main" in printed.err
     config.write_text("[]")
-    assert main([*command, f"db/main={tmp_path}"]) == Exit.BAD_INPUT
-    assert "is no config.json of an OCI bundle" in capsys.readouterr().err
+    printed = placer(*command, f"db/main={tmp_path}", code=Exit.BAD_INPUT)
+    assert "is no config.json of an OCI bundle" in printed.err
 
 
 def test_files_for_runtimes_are_written(files: list[str], tmp_path: Path) -> None:
@@ -321,30 +307,28 @@ def test_files_for_runtimes_are_written(files: list[str], tmp_path: Path) -> Non
 
 
 def test_a_highest_generation_has_no_next_one(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], kernel: FakeV2
+    files: list[str], tmp_path: Path, placer: Placer, kernel: FakeV2
 ) -> None:
     """
     Said before anything is written: a document of one more could not be read again.
     """
     last = 2**63 - 1
     state = ["--here", "--state", str(tmp_path / "state"), "--node", "n0"]
-    assert main(["apply", *files, *state, "--generation", str(last)]) == Exit.DONE
+    placer("apply", *files, *state, "--generation", str(last))
     Path(files[1]).write_text(
         PLACEMENT.replace("cpuset: 0-1", "cpuset: 1-2").replace("2-7", "'0,3-7'")
     )
-    capsys.readouterr()
 
     for command in ([], ["--dry-run"], ["--generation", str(last)]):
-        assert main(["apply", *files, *state, *command]) == Exit.BAD_INPUT
-        complaint = capsys.readouterr().err
+        complaint = placer("apply", *files, *state, *command, code=Exit.BAD_INPUT).err
         assert (
             f"{last} is the highest generation there is, and no document can follow it" in complaint
         )
         assert f"stop the agent, remove {tmp_path / 'state' / 'applied.json'}" in complaint
         assert "Traceback" not in complaint
     assert kernel.read("placer/db@default/main@db/cpuset.cpus") == "0-1"
-    assert main(["apply", *files, *state, "--generation", str(last + 1)]) == Exit.BAD_INPUT
-    assert f"it must be {last:,} or less" in capsys.readouterr().err
+    printed = placer("apply", *files, *state, "--generation", str(last + 1), code=Exit.BAD_INPUT)
+    assert f"it must be {last:,} or less" in printed.err
 
     (tmp_path / "state" / "applied.json").unlink()
     assert main(["apply", *files, *state]) == Exit.DONE
@@ -352,26 +336,27 @@ def test_a_highest_generation_has_no_next_one(
 
 
 def test_a_folder_of_documents_at_the_highest_generation_is_left_alone(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    files: list[str], tmp_path: Path, placer: Placer
 ) -> None:
     """
     None is written where one cannot be renewed.
     """
     folder = tmp_path / "documents"
     arguments = ["apply", *files, "--documents", str(folder)]
-    assert main([*arguments, "--generation", str(2**63 - 1)]) == Exit.DONE
+    placer(*arguments, "--generation", str(2**63 - 1))
     before = {path: path.read_text() for path in folder.iterdir()}
     Path(files[1]).write_text(PLACEMENT.replace("- {name: web, node: n0, cpuset: 2-7}\n", ""))
-    capsys.readouterr()
 
-    assert main(arguments) == Exit.BAD_INPUT
-
-    assert "is the highest generation there is" in capsys.readouterr().err
+    assert "is the highest generation there is" in placer(*arguments, code=Exit.BAD_INPUT).err
     assert {path: path.read_text() for path in folder.iterdir()} == before
 
 
 def test_what_others_may_write_is_not_applied(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], kernel: FakeV2
+    files: list[str],
+    tmp_path: Path,
+    placer: Placer,
+    capsys: pytest.CaptureFixture[str],
+    kernel: FakeV2,
 ) -> None:
     """
     A document, an instance or a placement; to look at the plan of one is no harm.
@@ -383,8 +368,8 @@ def test_what_others_may_write_is_not_applied(
         Path(opened).chmod(0o666)
         capsys.readouterr()
 
-        assert main(["apply", *given, *state]) == Exit.BAD_INPUT
-        assert capsys.readouterr().err == (
+        printed = placer("apply", *given, *state, code=Exit.BAD_INPUT)
+        assert printed.err == (
             f"placer: {opened}: every user of this machine may write it; 'chmod o-w {opened}', and "
             "look at what it says\n"
         )
@@ -396,7 +381,7 @@ def test_what_others_may_write_is_not_applied(
 @pytest.mark.parametrize("link", ["", "cdi", "cdi/placer.json", "db@default/main/environment"])
 @pytest.mark.parametrize("to", ["there", "nowhere"])
 def test_files_for_runtimes_are_written_through_no_link(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], link: str, to: str
+    files: list[str], tmp_path: Path, placer: Placer, link: str, to: str
 ) -> None:
     """
     Neither the folder, nor what is in it: a link that somebody put there could lead anywhere.
@@ -410,9 +395,9 @@ def test_files_for_runtimes_are_written_through_no_link(
     elif to == "there":
         elsewhere.mkdir()
 
-    assert main(["apply", *files, "--node", "n0", "--render", str(folder)]) == Exit.BAD_INPUT
+    printed = placer("apply", *files, "--node", "n0", "--render", str(folder), code=Exit.BAD_INPUT)
 
-    assert capsys.readouterr().err == (
+    assert printed.err == (
         f"placer: {path}: is a symbolic link, which may lead anywhere; name the folder itself, or "
         "remove the link\n"
     )
@@ -446,16 +431,16 @@ def test_files_for_runtimes_are_replaced_with_their_modes(files: list[str], tmp_
 
 
 def test_a_kubelet_with_another_root_directory_is_a_rival_too(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], kernel: FakeV2
+    files: list[str], tmp_path: Path, placer: Placer, kernel: FakeV2
 ) -> None:
     """
     The option reaches whoever reads the host; a folder that is not there tells of no kubelet.
     """
     command = ["apply", *files, "--here", "--node", "n0", "--state", str(tmp_path / "state")]
 
-    assert main([*command, "--kubelet-root", str(tmp_path / "none")]) == Exit.REFUSED
-    assert "none is no folder; name the kubelet's --root-dir" in capsys.readouterr().err
-    assert main([*command, "--kubelet-root", "kubelet"]) == Exit.BAD_INPUT
-    assert "got 'kubelet'; expected an absolute path" in capsys.readouterr().err
+    printed = placer(*command, "--kubelet-root", str(tmp_path / "none"), code=Exit.REFUSED)
+    assert "none is no folder; name the kubelet's --root-dir" in printed.err
+    printed = placer(*command, "--kubelet-root", "kubelet", code=Exit.BAD_INPUT)
+    assert "got 'kubelet'; expected an absolute path" in printed.err
     assert not kernel.exists("placer")
     assert main([*command, "--kubelet-root", str(tmp_path)]) == Exit.DONE

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cli_samples import written
+from commands import Placer
 from placer.load import load_instance
-from placer_cli.app import main
 from placer_cli.exits import Exit
 from placer_models.instance.nodes import node_to_dict
 
@@ -29,22 +29,19 @@ WORDS = "gpu 1 of node 'n' is unhealthy, and running a, b hold it"
 
 @pytest.mark.parametrize("words", [["validate"], ["show"], ["show", "--node", "n"]])
 def test_running_pods_on_a_broken_device_are_named(
-    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], tmp_path: Path, placer: Placer
 ) -> None:
     """
     The device that somebody holds, and not the one that nobody does.
     """
     command, *options = words
 
-    assert main([command, written(tmp_path, INSTANCE), *options]) == Exit.DONE
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(placer(command, written(tmp_path, INSTANCE), *options).out.split())
     assert WORDS in shown
     assert "gpu 2 of node" not in shown
 
 
-def test_verify_names_them_in_both_formats(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verify_names_them_in_both_formats(tmp_path: Path, placer: Placer) -> None:
     """
     They are no breach: the placement did not put them there.
     """
@@ -53,10 +50,9 @@ def test_verify_names_them_in_both_formats(
         tmp_path, json.dumps({"apiVersion": "placer/v1", "kind": "Placement", "pods": []}), "p.json"
     )
 
-    assert main(["verify", instance, placement]) == Exit.DONE
-    assert WORDS in " ".join(capsys.readouterr().out.split())
-    assert main(["verify", instance, placement, "--format", "json"]) == Exit.DONE
-    assert json.loads(capsys.readouterr().out)["broken"] == [
+    assert WORDS in " ".join(placer("verify", instance, placement).out.split())
+    printed = placer("verify", instance, placement, "--format", "json")
+    assert json.loads(printed.out)["broken"] == [
         {"node": "n", "type": "gpu", "minor": 1, "pods": ["a", "b"]}
     ]
 
@@ -77,19 +73,18 @@ pods: [{name: waits, requests: {gpu: 2}}]
 
 
 def test_devices_that_a_checkpoint_keeps_are_given_to_nobody_and_not_called_broken(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, placer: Placer
 ) -> None:
     """
     The reason names the checkpoint, which kept one GPU: the other is broken (D12).
     """
     file = written(tmp_path, KEPT)
-    assert main(["solve", file, "--workers", "1", "--work-limit", "10"]) == Exit.NOT_ALL
-    shown = " ".join(capsys.readouterr().out.split())
+    command = ["solve", file, "--workers", "1", "--work-limit", "10"]
+    shown = " ".join(placer(*command, code=Exit.NOT_ALL).out.split())
     assert "never fits (2 of 2 nodes: device-count asks 2 gpu)" in shown
     assert "on 1 of 2 nodes a kubelet's checkpoint keeps 1 gpu from it" in shown
 
-    assert main(["show", file, "--node", "n"]) == Exit.DONE
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(placer("show", file, "--node", "n").out.split())
     assert "unhealthy, or kept by a checkpoint" in shown
     assert "is unhealthy, and running" not in shown
 
@@ -99,8 +94,7 @@ def test_devices_that_a_checkpoint_keeps_are_given_to_nobody_and_not_called_brok
     }
     document = {"apiVersion": "placer/v1", "kind": "Placement", "pods": [place]}
     placement = written(tmp_path, json.dumps(document), "p.json")
-    assert main(["verify", file, placement]) == Exit.NOT_ALL
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(placer("verify", file, placement, code=Exit.NOT_ALL).out.split())
     assert "gpu 0 of node 'n', which is unhealthy; healthy are 2" in shown
     assert "gpu 1 of node 'n', which a kubelet's checkpoint keeps from it; healthy are 2" in shown
 
@@ -116,31 +110,25 @@ def test_devices_that_a_checkpoint_keeps_are_written_as_they_were_read(tmp_path:
     assert (text["unhealthyDevices"], text["checkpointDevices"]) == ({"gpu": [0]}, {"gpu": [1]})
 
 
-def test_a_checkpoint_keeps_devices_that_are_there(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_checkpoint_keeps_devices_that_are_there(tmp_path: Path, placer: Placer) -> None:
     """
     Another is a slip of the pen.
     """
     wrong = KEPT.replace("checkpointDevices: {gpu: [0, 1]}", "checkpointDevices: {gpu: [0, 3]}")
-    assert main(["validate", written(tmp_path, wrong)]) == Exit.BAD_INPUT
-    said = capsys.readouterr().err
+    said = placer("validate", written(tmp_path, wrong), code=Exit.BAD_INPUT).err
     assert "checkpointDevices.gpu[1]: the machine box has no gpu 3; it has gpu 0-2" in said
 
 
-def test_a_gang_hears_of_the_checkpoint_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_gang_hears_of_the_checkpoint_too(tmp_path: Path, placer: Placer) -> None:
     """
     Each member would fit by itself.
     """
     gang = "gangs: [{name: g, minimum: 2, pods: [{name: p, replicas: 2, requests: {gpu: 1}}]}]\n"
     file = written(tmp_path, KEPT.replace("pods: [{name: waits, requests: {gpu: 2}}]\n", gang))
-    assert main(["solve", file, "--workers", "1", "--work-limit", "10"]) == Exit.DONE
+    placer("solve", file, "--workers", "1", "--work-limit", "10")
     one = KEPT.replace("unhealthyDevices: {gpu: [0, 1]}", "unhealthyDevices: {gpu: [0, 1, 2]}")
     file = written(tmp_path, one.replace("pods: [{name: waits, requests: {gpu: 2}}]\n", gang))
-    capsys.readouterr()
-    assert main(["solve", file, "--workers", "1", "--work-limit", "10"]) == Exit.NOT_ALL
-    shown = " ".join(capsys.readouterr().out.split())
+    command = ["solve", file, "--workers", "1", "--work-limit", "10"]
+    shown = " ".join(placer(*command, code=Exit.NOT_ALL).out.split())
     assert "only 1 of 2 members of gang g fits on empty nodes (2 are needed)" in shown
     assert "on 1 of 2 nodes a kubelet's checkpoint keeps 1 gpu from it" in shown

@@ -7,8 +7,9 @@ import sys
 import pytest
 from typer.main import get_command
 
-import placer
-from placer_cli.app import app, main
+from commands import Placer
+from placer import __version__
+from placer_cli.app import app
 from placer_cli.commands_on_demand import CommandsOnDemand
 
 HEAVY = ("numpy", "ortools", "placer_models.cluster", "pydantic", "yaml")
@@ -31,7 +32,7 @@ def test_help_imports_no_command() -> None:
     assert (heavy, commands) == ("[]", "[]")
 
 
-def test_each_command_that_is_listed_can_be_loaded(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_command_that_is_listed_can_be_loaded(placer: Placer) -> None:
     """
     A command says in its own help what the list says in short.
     """
@@ -39,20 +40,18 @@ def test_each_command_that_is_listed_can_be_loaded(capsys: pytest.CaptureFixture
     assert isinstance(group, CommandsOnDemand)
 
     for name in group.entries:
-        assert main([name, "--help"]) == 0
-        printed = capsys.readouterr().out
+        printed = placer(name, "--help").out
 
         assert printed.startswith(f"Usage: placer {name} ")
         assert "Example: placer " in printed
 
 
 def test_summaries_are_whole_in_a_narrow_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    placer: Placer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
-    assert main(["--help"]) == 0
-    listed = capsys.readouterr().out.partition("Commands:\n")[2].splitlines()
+    listed = placer("--help").out.partition("Commands:\n")[2].splitlines()
     assert [line for line in listed if line.endswith("...")] == []
 
 
@@ -83,10 +82,8 @@ def test_the_package_runs_as_the_command() -> None:
     assert (done.returncode, done.stderr) == (2, "placer: no-such-file.yaml: does not exist\n")
 
 
-def test_the_version_is_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
-
-    assert capsys.readouterr().out == f"placer {placer.__version__}\n"
+def test_the_version_is_one(placer: Placer) -> None:
+    assert placer("--version").out == f"placer {__version__}\n"
 
 
 def _run(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:

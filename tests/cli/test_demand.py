@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from placer_cli.app import main
 from placer_cli.exits import Exit
 
@@ -21,23 +22,18 @@ def demand(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_the_file_of_expected_pods_goes_before_the_instance(
-    demand: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_file_of_expected_pods_goes_before_the_instance(demand: str, placer: Placer) -> None:
     """
     By the instance node A's CPUs are scarce; if pods of whole large nodes come, B is kept.
     """
     for more, node in ((), "B"), (("--demand", demand), "A"):
         arguments = ["solve", EXPECTED, "--engine", "greedy", "--format", "json", *more]
-        assert main(arguments) == Exit.DONE
-        (place,) = json.loads(capsys.readouterr().out)["pods"]
+        (place,) = json.loads(placer(*arguments).out)["pods"]
 
         assert place["node"] == node
 
 
-def test_verify_measures_by_the_same_pods(
-    demand: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verify_measures_by_the_same_pods(demand: str, tmp_path: Path, placer: Placer) -> None:
     """
     Without them the value of the tier is another one, which is a false claim.
     """
@@ -45,18 +41,16 @@ def test_verify_measures_by_the_same_pods(
     solving = ["solve", EXPECTED, "--engine", "greedy", "--output", answer, *more]
     assert main(solving) == Exit.DONE
 
-    assert main(["verify", EXPECTED, answer, *more]) == Exit.DONE
-    capsys.readouterr()
-    assert main(["verify", EXPECTED, answer]) == Exit.NOT_ALL
-    assert "expected" in capsys.readouterr().out
+    placer("verify", EXPECTED, answer, *more)
+    assert "expected" in placer("verify", EXPECTED, answer, code=Exit.NOT_ALL).out
 
 
-def test_a_bad_file_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_file_is_told_in_one_line(tmp_path: Path, placer: Placer) -> None:
     """
     With its name, line and field; nothing is solved.
     """
     bad = tmp_path / "bad.yaml"
     bad.write_text("apiVersion: placer/v1\nkind: Demand\npods: [{gpus: none}]\n", encoding="utf-8")
 
-    assert main(["solve", EXPECTED, "--demand", str(bad)]) == Exit.BAD_INPUT
-    assert "bad.yaml:3: pods[0].gpus: got 'none'" in capsys.readouterr().err
+    printed = placer("solve", EXPECTED, "--demand", str(bad), code=Exit.BAD_INPUT)
+    assert "bad.yaml:3: pods[0].gpus: got 'none'" in printed.err

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from commands import Placer
 from kernel_trees import a_pci_device, a_port, smt_machine, tar_of, write_tree
 from placer.load import load_any, load_instance
 from placer_cli.app import main
@@ -55,9 +56,7 @@ def test_a_machine_is_written_and_read_back(run: Run, tmp_path: Path) -> None:
     assert main(["show", str(file)]) == Exit.DONE
 
 
-def test_an_instance_is_solved(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_instance_is_solved(run: Run, tmp_path: Path, placer: Placer) -> None:
     """
     Discover a node, add pods, and place them: on CPUs that the node may give out (D15).
     """
@@ -68,11 +67,9 @@ def test_an_instance_is_solved(
 
     assert (found.name, format_cpu_list(found.reserved_cpus)) == ("gpu-host", "0,8")
     assert main(["validate", "--together", str(node), str(pods)]) == Exit.DONE
-    assert main(["show", str(node)]) == Exit.DONE
-    capsys.readouterr()
+    placer("show", str(node))
     solve = ["solve", str(node), str(pods), "--engine", "greedy", "--format", "json"]
-    assert main(solve) == Exit.DONE
-    (placed,) = json.loads(capsys.readouterr().out)["pods"]
+    (placed,) = json.loads(placer(*solve).out)["pods"]
     assert placed["node"] == "gpu-host"
 
 

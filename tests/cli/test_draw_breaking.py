@@ -6,7 +6,7 @@ import pytest
 from rich.text import Text
 
 from cli_samples import written
-from placer_cli.app import main
+from commands import Placer
 from placer_cli.draw.breaking import BreakingText
 
 LONG_NAMES = """\
@@ -46,20 +46,16 @@ def test_a_name_breaks_where_a_reader_would_break_it(
 
 @pytest.mark.parametrize(("columns", "links"), [("80", "25 GB/s\n"), ("140", "25 GB/s, sum 225\n")])
 def test_a_narrow_table_says_the_slowest_link_alone(
-    columns: str,
-    links: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    columns: str, links: str, tmp_path: Path, placer: Placer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     At 80 columns a cell of links is whole, and no word of a name is torn apart.
     """
     monkeypatch.setenv("COLUMNS", columns)
 
-    main(["solve", written(tmp_path, LONG_NAMES), "--engine", "greedy"])
+    command = ["solve", written(tmp_path, LONG_NAMES), "--engine", "greedy"]
+    table = placer(*command).out.split("How good it is")[0]
 
-    table = capsys.readouterr().out.split("How good it is")[0]
     rows = "\n".join(line.rstrip() for line in table.splitlines()) + "\n"
     assert links in rows
     for word in ("customer-", "services/", "llama-3-70b-", "pretraining-", "worker", "eu-west-"):

@@ -14,6 +14,7 @@ from claim_worlds import (
     request,
     resource_slice,
 )
+from commands import Placer
 from kubernetes_worlds import node
 from placer_cli.app import main
 from placer_cli.exits import Exit
@@ -39,13 +40,12 @@ def test_a_cluster_has_the_pods_that_kubectl_tells_of(capsys: pytest.CaptureFixt
     ]
 
 
-def test_a_dump_is_said_to_hold_as_many(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dump_is_said_to_hold_as_many(placer: Placer) -> None:
     """
     What stands for the system of a node is counted nowhere.
     """
-    assert main(["validate", str(DUMP)]) == Exit.DONE
+    said = placer("validate", str(DUMP)).out
 
-    said = capsys.readouterr().out
     assert said.endswith("an instance of 6 nodes, 17 running pods, 6 waiting pods and 1 gang\n")
 
 
@@ -60,7 +60,7 @@ def test_a_node_says_what_it_keeps(capsys: pytest.CaptureFixture[str]) -> None:
     assert not any("node-system" in line for line in lines)
 
 
-def test_few_misfits_of_a_rule_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_few_misfits_of_a_rule_are_told(tmp_path: Path, placer: Placer) -> None:
     """
     A large cluster may have hundreds that are alike.
     """
@@ -71,15 +71,14 @@ def test_few_misfits_of_a_rule_are_told(tmp_path: Path, capsys: pytest.CaptureFi
         "numaPolicy: SingleNUMANode}\nrunning:\n" + running
     )
 
-    assert main(["show", str(pinned)]) == Exit.DONE
+    text = placer("show", str(pinned)).out
 
-    text = capsys.readouterr().out
     assert text.count("misfit: ") == 3
     assert "and 2 more misfits (rule bound-pool)" in text
 
 
 def test_devices_that_a_claim_chooses_are_drawn_as_whole_ones(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, placer: Placer
 ) -> None:
     """
     The pod has all of both, and nothing is left of them to others.
@@ -93,10 +92,9 @@ def test_devices_that_a_claim_chooses_are_drawn_as_whole_ones(
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     limits = ["--workers", "1", "--work-limit", "5", "--seed", "0"]
 
-    assert main(["solve", str(dump), *limits, "--output", str(answer)]) == Exit.DONE
-    row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("p "))
+    command = ["solve", str(dump), *limits, "--output", str(answer)]
+    row = next(line for line in placer(*command).out.splitlines() if line.startswith("p "))
     assert row.split()[-1] == "1-2"
 
     shown = ["show", str(dump), "--placement", str(answer), "--node", "n1"]
-    assert main(shown) == Exit.DONE
-    assert "left of" not in capsys.readouterr().out
+    assert "left of" not in placer(*shown).out

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from kubernetes_worlds import Json, node, pod
 from placer_cli.app import main
 from placer_cli.exits import Exit
@@ -109,19 +110,14 @@ def clouds(tmp_path: Path) -> str:
 @pytest.mark.parametrize("width", [60, 80, 100, 140])
 @pytest.mark.parametrize("command", ["solve", "show"])
 def test_names_are_whole_or_broken_where_a_word_ends(
-    command: str,
-    width: int,
-    clouds: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    command: str, width: int, clouds: str, placer: Placer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     A shared domain is said once before anything else goes; a line ends at no letter of a name.
     """
     monkeypatch.setenv("COLUMNS", str(width))
-    main([command, clouds, *(["--engine", "greedy"] if command == "solve" else [])])
+    text = placer(command, clouds, *(["--engine", "greedy"] if command == "solve" else [])).out
 
-    text = capsys.readouterr().out
     if width >= 80:
         assert POD in text
         assert "eu-central-1a" in text
@@ -133,7 +129,7 @@ def test_names_are_whole_or_broken_where_a_word_ends(
     assert set(words) <= pieces
 
 
-def test_two_domains_are_two_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_domains_are_two_names(tmp_path: Path, placer: Placer) -> None:
     """
     A mark would stand for neither.
     """
@@ -141,8 +137,7 @@ def test_two_domains_are_two_names(tmp_path: Path, capsys: pytest.CaptureFixture
     file = tmp_path / "dump.json"
     file.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
 
-    assert main(["show", str(file)]) == Exit.DONE
+    text = placer("show", str(file)).out
 
-    text = capsys.readouterr().out
     assert ".*" not in text
     assert "a.east.example.internal" in text

@@ -4,9 +4,8 @@ from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
-
 from cli_samples import SMALL, busy, written
+from commands import Placer
 from placer_cli.app import main
 from placer_cli.draw.cluster import draw_cluster
 from placer_cli.draw.node import draw_node
@@ -27,14 +26,14 @@ def said(root: ElementTree.Element) -> list[str]:
     return [element.text or "" for element in root.iter(f"{SVG}text")]
 
 
-def test_a_machine_is_boxes_in_boxes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_machine_is_boxes_in_boxes(tmp_path: Path, placer: Placer) -> None:
     """
     A cell for each thread, a chip for each device, a box around each NUMA node and package.
     """
     file = tmp_path / "machine.svg"
-    assert main(["show", "dgx-1-v100", "--svg", str(file)]) == Exit.DONE
+    printed = placer("show", "dgx-1-v100", "--svg", str(file))
 
-    assert capsys.readouterr().err == f"wrote {file}: an SVG picture of dgx-1-v100\n"
+    assert printed.err == f"wrote {file}: an SVG picture of dgx-1-v100\n"
     root = parsed(file.read_text())
     sizes = Counter((rect.get("width"), rect.get("height")) for rect in root.iter(f"{SVG}rect"))
     assert sizes["12.5", "12.5"] == 80

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from cli_samples import busy, text_of
-from placer_cli.app import main
+from commands import Placer
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.places import draw_places
 from placer_cli.draw.residents import drawn_pods_by_node
@@ -46,10 +46,7 @@ def test_every_cell_is_there_to_its_last_letter(width: int) -> None:
     ids=lambda command: command[1],
 )
 def test_a_table_keeps_to_its_page(
-    command: list[str],
-    width: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command: list[str], width: str, monkeypatch: pytest.MonkeyPatch, placer: Placer
 ) -> None:
     """
     With names of several words' width beside columns that break.
@@ -57,9 +54,7 @@ def test_a_table_keeps_to_its_page(
     monkeypatch.setenv("COLUMNS", width)
     monkeypatch.chdir(CHECKOUT)
 
-    assert main(command) == 0
-
-    assert max(map(cell_len, capsys.readouterr().out.splitlines())) <= int(width)
+    assert max(map(cell_len, placer(*command).out.splitlines())) <= int(width)
 
 
 def test_spare_columns_go_first_and_then_rows_become_lists() -> None:
@@ -101,10 +96,7 @@ def test_places_are_told_in_full_on_a_narrow_page(width: int) -> None:
 )
 @pytest.mark.parametrize("width", ["32", "48"])
 def test_no_command_cuts_a_cell(
-    command: list[str],
-    width: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command: list[str], width: str, monkeypatch: pytest.MonkeyPatch, placer: Placer
 ) -> None:
     """
     The tables of all commands keep to a narrow terminal without leaving out half of a word.
@@ -112,9 +104,8 @@ def test_no_command_cuts_a_cell(
     monkeypatch.setenv("COLUMNS", width)
     monkeypatch.chdir(CHECKOUT)
 
-    assert main(command) == 0
+    text = placer(*command).out
 
-    text = capsys.readouterr().out
     assert "…" not in text
     assert max(map(cell_len, text.splitlines())) <= int(width)
 

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from claim_worlds import claim, claiming, device_class, resource_slice
+from commands import Placer
 from json_schemas import check_object
 from kubernetes_worlds import node, pod, topology
 from placer_cli.app import main
@@ -42,9 +43,7 @@ def test_every_kind_is_written_below_the_folder(tmp_path: Path) -> None:
     assert {nodes[name] for name in gang} == {"gpu-1", "gpu-2", "gpu-3"}
 
 
-def test_pods_that_nobody_has_a_word_for_wait_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pods_that_nobody_has_a_word_for_wait_too(tmp_path: Path, placer: Placer) -> None:
     """
     Not all pods are placed then, whatever is said of those that were looked at.
     """
@@ -60,21 +59,18 @@ def test_pods_that_nobody_has_a_word_for_wait_too(
         json.dumps({"kind": "List", "apiVersion": "v1", "items": [node(), pod("fine"), odd]})
     )
 
-    assert main(["solve", str(dump), "--workers", "1"]) == Exit.NOT_ALL
-    assert "not placed: Pod default/odd" in capsys.readouterr().err
+    printed = placer("solve", str(dump), "--workers", "1", code=Exit.NOT_ALL)
+    assert "not placed: Pod default/odd" in printed.err
 
 
-def test_a_folder_that_holds_something_is_left_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path, placer: Placer) -> None:
     """
     It is refused before anything is solved; an empty one is taken.
     """
     (tmp_path / "mine.txt").write_text("mine")
 
-    assert main([*SOLVE, "--emit", "patches", str(tmp_path)]) == Exit.BAD_INPUT
+    said = placer(*SOLVE, "--emit", "patches", str(tmp_path), code=Exit.BAD_INPUT)
 
-    said = capsys.readouterr()
     assert said.err == (
         f"placer: {tmp_path}: holds files already; name a new folder or an empty one\n"
     )
@@ -93,52 +89,45 @@ def test_a_folder_that_holds_something_is_left_alone(
     ],
 )
 def test_a_kind_that_there_is_not_is_named(
-    kinds: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kinds: str, message: str, tmp_path: Path, placer: Placer
 ) -> None:
     """
     With those that there are.
     """
-    assert main([*SOLVE, "--emit", kinds, str(tmp_path / "out")]) == Exit.BAD_INPUT
+    printed = placer(*SOLVE, "--emit", kinds, str(tmp_path / "out"), code=Exit.BAD_INPUT)
 
-    assert message in capsys.readouterr().err
+    assert message in printed.err
     assert not (tmp_path / "out").exists()
 
 
-def test_an_instance_file_has_no_cluster_to_tell(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_instance_file_has_no_cluster_to_tell(tmp_path: Path, placer: Placer) -> None:
     """
     Its pods are in no cluster that anyone knows of.
     """
     instance = DUMP.parents[1] / "hello.yaml"
 
-    code = main(["solve", str(instance), "--emit", "patches", str(tmp_path / "out")])
+    command = ["solve", str(instance), "--emit", "patches", str(tmp_path / "out")]
+    assert "holds no objects of Kubernetes" in placer(*command, code=Exit.BAD_INPUT).err
 
-    assert code == Exit.BAD_INPUT
-    assert "holds no objects of Kubernetes" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
-def test_a_place_where_no_folder_can_be_is_refused_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_place_where_no_folder_can_be_is_refused_first(tmp_path: Path, placer: Placer) -> None:
     """
     A file, and a folder below one that is not there.
     """
     file = tmp_path / "file"
     file.write_text("mine")
     for folder, message in ((file, "is no folder"), (tmp_path / "a" / "b", "does not exist")):
-        assert main([*SOLVE, "--emit", "patches", str(folder)]) == Exit.BAD_INPUT
+        command = [*SOLVE, "--emit", "patches", str(folder)]
+        (line,) = placer(*command, code=Exit.BAD_INPUT).err.splitlines()
 
-        (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith(f"placer: {folder}: ")
         assert message in line
     assert file.read_text() == "mine"
 
 
-def test_where_nothing_is_placed_nothing_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_nothing_is_placed_nothing_is_written(tmp_path: Path, placer: Placer) -> None:
     """
     The folder is not there; the answer is printed as ever.
     """
@@ -147,14 +136,14 @@ def test_where_nothing_is_placed_nothing_is_written(
     one["items"] = [item for item in one["items"] if item["metadata"]["name"] in ("cp-1", "web")]
     dump.write_text(yaml.safe_dump(one))
 
-    assert main(["solve", str(dump), "--emit", "patches", str(tmp_path / "out")]) == Exit.DONE
+    printed = placer("solve", str(dump), "--emit", "patches", str(tmp_path / "out"))
 
-    assert "was not written" in capsys.readouterr().err
+    assert "was not written" in printed.err
     assert not (tmp_path / "out").exists()
 
 
 def test_what_cannot_be_written_whole_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, placer: Placer
 ) -> None:
     """
     Neither the folder nor a part of it; the placement is not written either.
@@ -170,12 +159,9 @@ def test_what_cannot_be_written_whole_leaves_nothing(
     monkeypatch.setattr(Path, "write_text", full_disk)
     output = tmp_path / "placement.json"
 
-    code = main(
-        [*SOLVE, "--output", str(output), "--emit", "bindings,patches", str(tmp_path / "out")]
-    )
+    command = [*SOLVE, "--output", str(output), "--emit", "bindings,patches", str(tmp_path / "out")]
+    assert "No space left on device" in placer(*command, code=Exit.BAD_INPUT).err
 
-    assert code == Exit.BAD_INPUT
-    assert "No space left on device" in capsys.readouterr().err
     assert len(written) == 3
     assert list(tmp_path.iterdir()) == []
 
@@ -195,9 +181,7 @@ def test_objects_may_come_from_standard_input(
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["pods.yaml"]
 
 
-def test_bindings_of_pods_with_claims_want_the_claims_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bindings_of_pods_with_claims_want_the_claims_first(tmp_path: Path, placer: Placer) -> None:
     """
     A pod that is bound before its claims have devices cannot start.
     """
@@ -209,14 +193,13 @@ def test_bindings_of_pods_with_claims_want_the_claims_first(
         folder = str(tmp_path / kinds)
         command = ["solve", str(dump), "--engine", "greedy", "--emit", kinds, folder]
 
-        assert main(command) == Exit.DONE
+        told = placer(*command).err
 
-        told = capsys.readouterr().err
         assert ("Pod default/p has claims, which come first" in told) == warns
 
 
 def test_pods_that_move_are_evicted_in_order_before_others_are_bound(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, placer: Placer
 ) -> None:
     """
     Nothing is bound in place of a pod that moves: what its controller makes is another pod.
@@ -230,11 +213,11 @@ def test_pods_that_move_are_evicted_in_order_before_others_are_bound(
     dump.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
     solve = ["solve", str(dump), "--workers", "1", "--move-budget", "1"]
 
-    assert main([*solve, "--emit", "bindings", str(tmp_path / "not")]) == Exit.BAD_INPUT
-    assert "say --emit evictions, too" in capsys.readouterr().err
+    printed = placer(*solve, "--emit", "bindings", str(tmp_path / "not"), code=Exit.BAD_INPUT)
+    assert "say --emit evictions, too" in printed.err
     folder = tmp_path / "out"
-    assert main([*solve, "--emit", "evictions,bindings", str(folder)]) == Exit.DONE
-    assert "before anything is bound" in capsys.readouterr().err
+    printed = placer(*solve, "--emit", "evictions,bindings", str(folder))
+    assert "before anything is bound" in printed.err
     (eviction,) = (folder / "evictions").iterdir()
     found = json.loads(eviction.read_text())
     check_object(found)

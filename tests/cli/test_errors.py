@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli_samples import SMALL, written
+from commands import Placer
 from placer_cli.app import main
 from placer_cli.exits import Exit
 
@@ -51,15 +52,13 @@ PLACER = [sys.executable, "-c", "import sys; from placer_cli.app import main; sy
     ],
 )
 def test_bad_usage_and_missing_files_end_with_two(
-    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], words: str, placer: Placer
 ) -> None:
     """
     One line that names the value, nothing on standard output, no traceback.
     """
-    code = main(arguments)
+    captured = placer(*arguments, code=Exit.BAD_INPUT)
 
-    captured = capsys.readouterr()
-    assert code == Exit.BAD_INPUT
     assert captured.err.startswith("placer: ")
     assert words in captured.err
     assert captured.err.count("\n") == 1
@@ -86,16 +85,16 @@ def test_bad_usage_and_missing_files_end_with_two(
     ],
 )
 def test_an_unknown_option_is_answered_with_the_one_that_is_meant(
-    command: str, typed: str, meant: str, capsys: pytest.CaptureFixture[str]
+    command: str, typed: str, meant: str, placer: Placer
 ) -> None:
     """
     By what it means, whatever another option is called, and else by its letters.
     """
-    assert main([*command.split(), "a.yaml", typed]) == Exit.BAD_INPUT
+    printed = placer(*command.split(), "a.yaml", typed, code=Exit.BAD_INPUT)
 
     name = typed.partition("=")[0]
     said = f"placer: No such option: {name}; did you mean '{meant}'? (see placer {command} --help)"
-    assert capsys.readouterr().err == f"{said}\n"
+    assert printed.err == f"{said}\n"
 
 
 def test_the_ends_of_the_ranges_are_allowed(tmp_path: Path) -> None:
@@ -108,20 +107,17 @@ def test_the_ends_of_the_ranges_are_allowed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["queue"], ["slots"]])
-def test_no_command_at_all_gets_the_help(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_command_at_all_gets_the_help(arguments: list[str], placer: Placer) -> None:
     """
     Who types `placer` alone learns what there is; it counts as wrong usage still.
     """
-    assert main(arguments) == Exit.BAD_INPUT
+    err = placer(*arguments, code=Exit.BAD_INPUT).err
 
-    err = capsys.readouterr().err
     assert err.startswith("Usage: placer")
     assert "Commands:\n" in err
 
 
-def test_a_file_that_may_not_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_may_not_be_read(tmp_path: Path, placer: Placer) -> None:
     """
     A file without read permission is named.
     """
@@ -130,31 +126,24 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, capsys: pytest.CaptureFixtu
     if os.access(file, os.R_OK):
         pytest.skip("this user may read every file, as root may")
 
-    assert main(["solve", file]) == Exit.BAD_INPUT
-    assert f"'{file}' is not readable" in capsys.readouterr().err
+    assert f"'{file}' is not readable" in placer("solve", file, code=Exit.BAD_INPUT).err
 
 
-def test_each_bad_file_is_named_and_the_good_ones_pass(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_bad_file_is_named_and_the_good_ones_pass(tmp_path: Path, placer: Placer) -> None:
     """
     `validate` looks at all files; one bad one is enough for exit code 2.
     """
     good = written(tmp_path, SMALL)
     bad = written(tmp_path, SMALL.replace("machine:", "mashine: x, machine:"), "bad.yaml")
 
-    code = main(["validate", good, bad, good])
+    captured = placer("validate", good, bad, good, code=Exit.BAD_INPUT)
 
-    captured = capsys.readouterr()
-    assert code == Exit.BAD_INPUT
     assert captured.out.count("an instance of 2 nodes, 0 running pods, 3 waiting pods") == 2
     assert captured.err.startswith(f"placer: {bad}:5: nodes[0].mashine: ")
     assert captured.err.count("\n") == 1
 
 
-def test_files_of_one_instance_are_validated_together(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_of_one_instance_are_validated_together(tmp_path: Path, placer: Placer) -> None:
     """
     With --together files are read as solve reads them.
     """
@@ -162,12 +151,12 @@ def test_files_of_one_instance_are_validated_together(
     nodes = written(tmp_path, head + "nodes: [{name: a, machine: dgx-2}]\n", "nodes.yaml")
     pods = written(tmp_path, head + "pods: [{name: p, requests: {gpu: 16}}]\n", "pods.yaml")
 
-    assert main(["validate", "--together", nodes, pods]) == Exit.DONE
-    assert "an instance of 1 node, 0 running pods, 1 waiting pod" in capsys.readouterr().out
+    printed = placer("validate", "--together", nodes, pods)
+    assert "an instance of 1 node, 0 running pods, 1 waiting pod" in printed.out
 
 
 def test_a_defect_of_ours_is_called_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, placer: Placer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     An unexpected exception names itself and asks for a report; a traceback is on demand.
@@ -179,13 +168,12 @@ def test_a_defect_of_ours_is_called_one(
     monkeypatch.setattr("placer.search.solver.solve", broken)
     file = written(tmp_path, SMALL)
 
-    assert main(["solve", file]) == Exit.DEFECT
-    assert capsys.readouterr().err.startswith(
+    printed = placer("solve", file, code=Exit.DEFECT)
+    assert printed.err.startswith(
         "placer: ZeroDivisionError: no nodes: this is a defect of placer, please report it"
     )
     monkeypatch.setenv("PLACER_DEBUG", "1")
-    assert main(["solve", file]) == Exit.DEFECT
-    assert "Traceback" in capsys.readouterr().err
+    assert "Traceback" in placer("solve", file, code=Exit.DEFECT).err
 
 
 def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:

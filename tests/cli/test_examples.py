@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from placer_cli.app import main
 from placer_cli.examples import every_example
 
@@ -28,29 +29,26 @@ def test_each_example_says_what_it_shows() -> None:
 
 
 def test_a_copy_can_be_solved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, placer: Placer
 ) -> None:
     """
     The command of the pages runs in an empty folder once the example was copied there.
     """
     monkeypatch.chdir(tmp_path)
 
-    assert main(["examples", "hello"]) == 0
-    assert capsys.readouterr().err == "wrote instances/hello.yaml\n"
+    assert placer("examples", "hello").err == "wrote instances/hello.yaml\n"
     assert main(["solve", "instances/hello.yaml", "--engine", "greedy"]) == 0
 
 
-def test_all_are_copied_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["examples", "--all", "--to", str(tmp_path)]) == 0
+def test_all_are_copied_at_once(tmp_path: Path, placer: Placer) -> None:
+    printed = placer("examples", "--all", "--to", str(tmp_path))
 
     copied = [file for file in (tmp_path / "instances").rglob("*") if file.is_file()]
     assert len(copied) == len(every_example())
-    assert f"wrote {len(copied)} files below" in capsys.readouterr().err
+    assert f"wrote {len(copied)} files below" in printed.err
 
 
-def test_what_somebody_changed_is_not_written_over(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_somebody_changed_is_not_written_over(tmp_path: Path, placer: Placer) -> None:
     """
     Nothing is written then, not even the examples that are not there yet; --force does it.
     """
@@ -58,8 +56,8 @@ def test_what_somebody_changed_is_not_written_over(
     mine.parent.mkdir()
     mine.write_text("mine")
 
-    assert main(["examples", "demo", "hello", "--to", str(tmp_path)]) == 2
-    assert "hello.yaml is there and says something else" in capsys.readouterr().err
+    printed = placer("examples", "demo", "hello", "--to", str(tmp_path), code=2)
+    assert "hello.yaml is there and says something else" in printed.err
     assert [file.name for file in mine.parent.iterdir()] == ["hello.yaml"]
     assert mine.read_text() == "mine"
 
@@ -67,25 +65,20 @@ def test_what_somebody_changed_is_not_written_over(
     assert mine.read_text("utf-8") == (INSTANCES / "hello.yaml").read_text("utf-8")
 
 
-def test_an_unknown_name_is_answered_with_the_nearest(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["examples", "helo", "--to", str(tmp_path)]) == 2
+def test_an_unknown_name_is_answered_with_the_nearest(tmp_path: Path, placer: Placer) -> None:
+    printed = placer("examples", "helo", "--to", str(tmp_path), code=2)
 
-    assert "there is no example 'helo'; did you mean 'hello'?" in capsys.readouterr().err
+    assert "there is no example 'helo'; did you mean 'hello'?" in printed.err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_names_and_all_contradict(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["examples", "hello", "--all"]) == 2
-
-    assert "--all copies every example" in capsys.readouterr().err
+def test_names_and_all_contradict(placer: Placer) -> None:
+    assert "--all copies every example" in placer("examples", "hello", "--all", code=2).err
 
 
-def test_the_list_can_be_read_by_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["examples", "--format", "json"]) == 0
+def test_the_list_can_be_read_by_programs(placer: Placer) -> None:
+    listed = json.loads(placer("examples", "--format", "json").out)
 
-    listed = json.loads(capsys.readouterr().out)
     assert {"name": "rules/taints", "file": "rules/taints.yaml"}.items() <= {
         key: value for one in listed if one["name"] == "rules/taints" for key, value in one.items()
     }.items()

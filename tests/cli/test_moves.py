@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from placer_cli.app import main
 from placer_cli.exits import Exit
 
@@ -35,71 +36,59 @@ def test_an_answer_says_who_moves_from_where_to_where(solved: tuple[str, str]) -
         assert row[:3] == [move["name"], move["from"], move["to"]]
 
 
-def test_moves_are_verified(
-    solved: tuple[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_moves_are_verified(solved: tuple[str, str], placer: Placer, tmp_path: Path) -> None:
     """
     As the answer says them: no breach. With one left out of 'moves': a false claim.
     """
     file, _ = solved
-    assert main(["verify", MOVES, file]) == Exit.DONE
-    assert "1 of 1 pod placed, 2 running pods moved." in capsys.readouterr().out
+    assert "1 of 1 pod placed, 2 running pods moved." in placer("verify", MOVES, file).out
     tree = json.loads(Path(file).read_text(encoding="utf-8"))
     short = tmp_path / "short.json"
     short.write_text(json.dumps({**tree, "moves": tree["moves"][1:]}), encoding="utf-8")
 
-    assert main(["verify", MOVES, str(short), "--format", "json"]) == Exit.NOT_ALL
+    command = ["verify", MOVES, str(short), "--format", "json"]
+    (breach,) = json.loads(placer(*command, code=Exit.NOT_ALL).out)["breaches"]
 
-    (breach,) = json.loads(capsys.readouterr().out)["breaches"]
     assert (breach["rule"], breach["subject"]) == ("claims", tree["moves"][0]["name"])
 
 
-def test_a_move_says_which_rule_it_mends(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_move_says_which_rule_it_mends(tmp_path: Path, placer: Placer) -> None:
     """
     In the table and in the file, which is verified; after it the pod is no misfit any more.
     """
     file = tmp_path / "p.json"
-    assert main(["solve", MISFIT, "--workers", "1", "--output", str(file)]) == Exit.DONE
-    assert "eval  old   new  cpu-allocatable" in capsys.readouterr().out
+    printed = placer("solve", MISFIT, "--workers", "1", "--output", str(file))
+    assert "eval  old   new  cpu-allocatable" in printed.out
     tree = json.loads(file.read_text(encoding="utf-8"))
     assert [move["mends"] for move in tree["moves"]] == [["cpu-allocatable"]]
-    assert main(["verify", MISFIT, str(file)]) == Exit.DONE
-    capsys.readouterr()
+    placer("verify", MISFIT, str(file))
 
-    assert main(["show", MISFIT, "--placement", str(file)]) == Exit.DONE
+    drawn = placer("show", MISFIT, "--placement", str(file)).out
 
-    drawn = capsys.readouterr().out
     assert "misfit: pod 'web'" in drawn
     assert "misfit: pod 'eval'" not in drawn
 
 
-def test_a_false_claim_of_what_a_move_mends_is_found(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_false_claim_of_what_a_move_mends_is_found(tmp_path: Path, placer: Placer) -> None:
     """
     It names what is claimed, and what the pod breaks where it is.
     """
     file = tmp_path / "p.json"
-    assert main(["solve", MISFIT, "--workers", "1", "--output", str(file)]) == Exit.DONE
+    placer("solve", MISFIT, "--workers", "1", "--output", str(file))
     tree = json.loads(file.read_text(encoding="utf-8"))
     tree["moves"][0]["mends"] = []
     file.write_text(json.dumps(tree), encoding="utf-8")
-    capsys.readouterr()
 
-    assert main(["verify", MISFIT, str(file), "--format", "json"]) == Exit.NOT_ALL
+    command = ["verify", MISFIT, str(file), "--format", "json"]
+    (breach,) = json.loads(placer(*command, code=Exit.NOT_ALL).out)["breaches"]
 
-    (breach,) = json.loads(capsys.readouterr().out)["breaches"]
     assert breach["message"] == (
         "the file claims that the move mends no rule, but where the pod is it breaks "
         "cpu-allocatable"
     )
 
 
-def test_a_cluster_is_drawn_after_its_moves(
-    solved: tuple[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cluster_is_drawn_after_its_moves(solved: tuple[str, str], placer: Placer) -> None:
     """
     The node that was emptied holds the pod that waited, on all of its GPUs, and nobody else.
     """
@@ -107,9 +96,8 @@ def test_a_cluster_is_drawn_after_its_moves(
     tree = json.loads(Path(file).read_text(encoding="utf-8"))
     emptied = next(pod["node"] for pod in tree["pods"] if pod["name"] == "train")
 
-    assert main(["show", MOVES, "--placement", file]) == Exit.DONE
+    out = placer("show", MOVES, "--placement", file).out
 
-    out = capsys.readouterr().out
     row = next(line.split() for line in out.splitlines() if line.startswith(emptied))
     assert row[-1] == "1"
     assert len(set(row[-2])) == 1

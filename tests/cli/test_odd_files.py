@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli_samples import names_in
-from placer_cli.app import main
+from commands import Placer
 from placer_cli.exits import Exit
 
 HEAD = "apiVersion: placer/v1\nkind: "
@@ -36,7 +36,7 @@ COMMANDS = (
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda words: " ".join(words[:2]))
 @pytest.mark.parametrize("name", [*ODD_FILES, "folder", "loop.yaml", "nowhere.yaml"])
 def test_an_odd_file_is_one_message(
-    command: list[str], name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: list[str], name: str, tmp_path: Path, placer: Placer
 ) -> None:
     """
     The file is named, the exit code is that of bad input, and no file is begun.
@@ -48,10 +48,8 @@ def test_an_odd_file_is_one_message(
     before = names_in(tmp_path)
     paths = {"ODD": str(tmp_path / name), "OUT": str(tmp_path / "out")}
 
-    code = main([paths.get(word, word) for word in command])
+    captured = placer(*([paths.get(word, word) for word in command]), code=Exit.BAD_INPUT)
 
-    captured = capsys.readouterr()
-    assert code == Exit.BAD_INPUT
     assert captured.err.startswith("placer: ")
     assert name in captured.err
     assert (captured.err.count("\n"), captured.out) == (1, "")

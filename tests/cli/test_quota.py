@@ -4,32 +4,30 @@ import json
 
 import pytest
 
-from placer_cli.app import main
+from commands import Placer
 from placer_cli.exits import Exit
 
 
-def test_quotas_are_encoded_and_decoded(capsys: pytest.CaptureFixture[str]) -> None:
+def test_quotas_are_encoded_and_decoded(placer: Placer) -> None:
     """
     What encode prints, decode reads: the four cards of 20G of seed 003.
     """
-    assert main(["quota", "encode", "20", "20", "20", "20", "--format", "json"]) == Exit.DONE
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(placer("quota", "encode", "20", "20", "20", "20", "--format", "json").out)
 
     arguments = [told["number"], "--bits", str(told["bits"]), "--devices", "4"]
-    assert main(["quota", "decode", *arguments, "--format", "json"]) == Exit.DONE
+    printed = placer("quota", "decode", *arguments, "--format", "json")
 
     assert told["number"] == "676500"
     assert told["bits"] == 5
-    assert json.loads(capsys.readouterr().out) == told
+    assert json.loads(printed.out) == told
 
 
-def test_the_table_shows_which_bits_are_whose(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_shows_which_bits_are_whose(placer: Placer) -> None:
     """
     Device 1 has the lowest bits; a number of several words shows each of them.
     """
-    assert main(["quota", "encode", "80Gi", "40Gi"]) == Exit.DONE
+    lines = placer("quota", "encode", "80Gi", "40Gi").out.splitlines()
 
-    lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("5902958103672955863040 = 2 devices x 37 bits, 2 words of 64 bits:")
     assert [line.split()[:2] for line in lines[-2:]] == [["1", "0-36"], ["2", "37-73"]]
     assert [line.split()[-1] for line in lines[-2:]] == [str(80 << 30), str(40 << 30)]
@@ -49,15 +47,12 @@ def test_the_table_shows_which_bits_are_whose(capsys: pytest.CaptureFixture[str]
         ("decode 5 --bits 5", "--devices is missing: it has no default"),
     ],
 )
-def test_what_cannot_be_is_one_clear_error(
-    arguments: str, words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_is_one_clear_error(arguments: str, words: str, placer: Placer) -> None:
     """
     The value, what is allowed, and exit code 2; nothing on standard output.
     """
-    assert main(["quota", *arguments.split()]) == Exit.BAD_INPUT
+    captured = placer("quota", *arguments.split(), code=Exit.BAD_INPUT)
 
-    captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.count("\n") == 1
     assert words in captured.err

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from commands import Placer
 from json_schemas import faults
 from placer_cli.app import main
 from placer_cli.commands.schema import SchemaDocumentKind, schema_of
@@ -59,9 +60,7 @@ def test_every_example_keeps_the_schema_of_its_kind() -> None:
 
 
 @pytest.mark.check
-def test_what_commands_write_keeps_the_schema(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_commands_write_keeps_the_schema(tmp_path: Path, placer: Placer) -> None:
     """
     The placement of solve, the node's document of apply, the machine of discover.
     """
@@ -70,11 +69,9 @@ def test_what_commands_write_keeps_the_schema(
     solve = ["solve", hello, "--engine", "greedy", "--output", str(placement)]
     assert main([*solve, "--workers", "1"]) == 0
     name = json.loads(placement.read_text())["pods"][0]["node"]
-    assert main(["apply", hello, str(placement), "--node", name, "--document", str(node)]) == 0
-    capsys.readouterr()
+    placer("apply", hello, str(placement), "--node", name, "--document", str(node))
     dump = str(INSTANCES / "dumps/gpu-host.xml")
-    assert main(["discover", dump, "--format", "json"]) == 0
-    machine = json.loads(capsys.readouterr().out)
+    machine = json.loads(placer("discover", dump, "--format", "json").out)
 
     assert refused(json.loads(placement.read_text()), "Placement") == []
     assert refused(json.loads(node.read_text()), "NodePlacement") == []
@@ -101,12 +98,11 @@ def test_what_the_schema_of_a_node_refuses_the_reader_refuses(field: str, value:
         node_placement_of(documents_of(json.dumps(tree), Path("a.json"))[0])
 
 
-def test_kinds_are_told_when_one_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["schema", "NodePlacement"]) == 0
-    assert json.loads(capsys.readouterr().out)["title"] == "Placer NodePlacement, placer/v1"
+def test_kinds_are_told_when_one_is_not_known(placer: Placer) -> None:
+    printed = placer("schema", "NodePlacement")
+    assert json.loads(printed.out)["title"] == "Placer NodePlacement, placer/v1"
 
-    assert main(["schema", "Nodes"]) == 2
-    said = capsys.readouterr().err
+    said = placer("schema", "Nodes", code=2).err
     assert said.count("\n") == 1
     assert "'Nodes'" in said
     assert "NodePlacement" in said

@@ -3,27 +3,21 @@
 import json
 from pathlib import Path
 
-import pytest
-
-from placer_cli.app import main
+from commands import Placer
 from placer_cli.exits import Exit
 
 FILE = str(Path(__file__).parents[2] / "instances" / "rules" / "strategies.yaml")
 FAST = ("--engine", "greedy", "--workers", "1")
 
 
-def test_the_table_and_the_finding_name_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_table_and_the_finding_name_it(tmp_path: Path, placer: Placer) -> None:
     """
     What solve wrote by a strategy of its own is verified by that one.
     """
     answer = str(tmp_path / "answer.json")
 
-    assert main(["solve", FILE, *FAST, "--strategy", "spread", "--output", answer]) == Exit.DONE
-    solved = capsys.readouterr().out
-    assert main(["verify", FILE, answer]) == Exit.DONE
-    verified = capsys.readouterr().out
+    solved = placer("solve", FILE, *FAST, "--strategy", "spread", "--output", answer).out
+    verified = placer("verify", FILE, answer).out
 
     for out in (solved, verified):
         assert "How good it is (strategy: spread)" in out
@@ -31,28 +25,26 @@ def test_the_table_and_the_finding_name_it(
         assert "least-requested" not in out
 
 
-def test_programs_find_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_programs_find_it(tmp_path: Path, placer: Placer) -> None:
     """
     Without the option it is the file's.
     """
     answer = tmp_path / "answer.json"
-    main(["solve", FILE, *FAST, "--format", "json"])
-    text = capsys.readouterr().out
+    text = placer("solve", FILE, *FAST, "--format", "json").out
     answer.write_text(text, encoding="utf-8")
-    main(["verify", FILE, str(answer), "--format", "json"])
-    verified = json.loads(capsys.readouterr().out)
+    verified = json.loads(placer("verify", FILE, str(answer), "--format", "json").out)
 
     assert json.loads(text)["strategy"] == verified["strategy"] == "least-requested"
     assert verified["breaches"] == []
 
 
-def test_an_unknown_one_is_refused_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_one_is_refused_with_the_nearest(placer: Placer) -> None:
     """
     One line, and exit code 2.
     """
-    assert main(["solve", FILE, "--strategy", "most-balance"]) == Exit.BAD_INPUT
+    printed = placer("solve", FILE, "--strategy", "most-balance", code=Exit.BAD_INPUT)
 
-    assert capsys.readouterr().err == (
+    assert printed.err == (
         "placer: --strategy: 'most-balance' is not one of 'usable', 'pack', 'spread', "
         "'least-requested', 'most-balanced', 'expected'; did you mean 'most-balanced'? "
         "(see placer solve --help)\n"

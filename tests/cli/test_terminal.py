@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from cli_samples import SMALL, written
-from placer_cli.app import main
+from commands import Placer
 from placer_cli.progress import progress
 
 PLACER = [sys.executable, "-c", "import sys; from placer_cli.app import main; sys.exit(main())"]
@@ -65,13 +65,12 @@ def test_a_terminal_that_knows_ascii_only_gets_ascii() -> None:
     assert b"+- NUMA 0 128Gi" in done.stdout
 
 
-def test_progress_is_for_terminals_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_for_terminals_only(tmp_path: Path, placer: Placer) -> None:
     """
     In a pipe, standard error has the time taken and nothing that moves.
     """
-    main(["solve", written(tmp_path, SMALL), "--engine", "greedy"])
+    err = placer("solve", written(tmp_path, SMALL), "--engine", "greedy").err
 
-    err = capsys.readouterr().err
     assert re.fullmatch(r"read in [\d.]+ s, solved in [\d.]+ s\n", err)
 
 
@@ -87,12 +86,11 @@ def test_progress_tells_what_is_done() -> None:
     assert "placing greedily" in screen.getvalue()
 
 
-def test_the_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_the_package_s(placer: Placer) -> None:
     """
     One line, for bug reports.
     """
-    assert main(["--version"]) == 0
-    assert re.fullmatch(r"placer \d+\.\d+\.\d+\n", capsys.readouterr().out)
+    assert re.fullmatch(r"placer \d+\.\d+\.\d+\n", placer("--version").out)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

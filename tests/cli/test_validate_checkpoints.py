@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from kubernetes.kubelet_rows import row_of
-from placer_cli.app import main
 from placer_cli.exits import Exit
 
 
@@ -30,7 +30,7 @@ from placer_cli.exits import Exit
     ],
 )
 def test_what_a_checkpoint_holds_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, says: str
+    tmp_path: Path, placer: Placer, name: str, text: str, says: str
 ) -> None:
     """
     Told by the name of the file, wherever it is; a faulty one is named, as other files are.
@@ -38,17 +38,15 @@ def test_what_a_checkpoint_holds_is_said(
     file = tmp_path / name
     file.write_text(text, encoding="utf-8")
 
-    assert main(["validate", str(file)]) == Exit.DONE
-    assert capsys.readouterr().out == f"{file}: {says}\n"
+    assert placer("validate", str(file)).out == f"{file}: {says}\n"
 
     file.write_text(text.replace("0", "1", 1), encoding="utf-8")
-    assert main(["validate", str(file)]) == Exit.BAD_INPUT
-    assert capsys.readouterr().err.startswith(f"placer: {file}: ")
+    assert placer("validate", str(file), code=Exit.BAD_INPUT).err.startswith(f"placer: {file}: ")
 
     file.write_bytes(b"\xff")
-    assert main(["validate", str(file)]) == Exit.BAD_INPUT
-    assert capsys.readouterr().err == f"placer: {file}: is not UTF-8\n"
+    printed = placer("validate", str(file), code=Exit.BAD_INPUT)
+    assert printed.err == f"placer: {file}: is not UTF-8\n"
 
     file.unlink()
-    assert main(["validate", str(file)]) == Exit.BAD_INPUT
-    assert capsys.readouterr().err.endswith(f"{name}: cannot be read: No such file or directory\n")
+    printed = placer("validate", str(file), code=Exit.BAD_INPUT)
+    assert printed.err.endswith(f"{name}: cannot be read: No such file or directory\n")

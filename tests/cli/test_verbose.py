@@ -3,24 +3,20 @@
 import logging
 from pathlib import Path
 
-import pytest
-
-from placer_cli.app import main
+from commands import Placer
 
 INFEASIBLE = str(Path(__file__).parents[2] / "instances/infeasible.yaml")
 EXPLAIN = ["explain", INFEASIBLE, "nowhere-allowed", "--seconds", "5"]
 
 
-def test_steps_are_said_only_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_steps_are_said_only_where_that_is_asked_for(placer: Placer) -> None:
     """
     The library logs, and by default nobody listens; the option ends with its command.
     """
     before = logging.getLogger("placer").handlers[:]
 
-    assert main(["--verbose", *EXPLAIN]) == 1
-    said = capsys.readouterr().err
+    said = placer("--verbose", *EXPLAIN, code=1).err
     assert "placer.search.solver: placing greedily" in said
     assert "placer.explain.trial: tried give-up=default/nowhere-allowed" in said
     assert logging.getLogger("placer").handlers == before
-    assert main(EXPLAIN) == 1
-    assert "placer.search" not in capsys.readouterr().err
+    assert "placer.search" not in placer(*EXPLAIN, code=1).err

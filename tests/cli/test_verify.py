@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli_samples import SMALL, written
-from placer_cli.app import main
+from commands import Placer
 from placer_cli.exits import Exit
 
 
@@ -30,50 +30,43 @@ def claiming(folder: Path, claims: dict[str, object], **changes: object) -> str:
     return written(folder, json.dumps(tree), "placement.json")
 
 
-def test_what_solve_writes_has_no_breach(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_solve_writes_has_no_breach(tmp_path: Path, placer: Placer) -> None:
     """
     Solve, then verify: no breach, and the same tiers.
     """
     instance, answer = written(tmp_path, SMALL), str(tmp_path / "p.json")
-    main(["solve", instance, "--workers", "1", "--work-limit", "5", "--output", answer])
-    capsys.readouterr()
+    placer("solve", instance, "--workers", "1", "--work-limit", "5", "--output", answer)
 
-    code = main(["verify", instance, answer])
+    out = placer("verify", instance, answer).out
 
-    out = capsys.readouterr().out
-    assert code == Exit.DONE
     assert out.startswith("No breach of ")
     assert "3 of 3 pods placed." in out
     assert "usable" in out
 
 
-def test_a_breach_is_named_and_ends_with_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_breach_is_named_and_ends_with_one(tmp_path: Path, placer: Placer) -> None:
     """
     Memory of a NUMA node that does not exist breaks the rule `memory`.
     """
-    code = main(["verify", written(tmp_path, SMALL), placement(tmp_path, memory={"7": 2**30})])
+    out = placer(
+        "verify",
+        written(tmp_path, SMALL),
+        placement(tmp_path, memory={"7": 2**30}),
+        code=Exit.NOT_ALL,
+    ).out
 
-    out = capsys.readouterr().out
-    assert code == Exit.NOT_ALL
     assert out.splitlines()[0] == "1 breach"
     assert re.search(r"^memory  gpu-0 .*NUMA\s+node 7", out, re.MULTILINE)
 
 
-def test_programs_get_breaches_and_tiers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_programs_get_breaches_and_tiers(tmp_path: Path, placer: Placer) -> None:
     """
     A breach has rule, subject and message; without one there are tiers.
     """
     instance = written(tmp_path, SMALL)
-    main(["verify", instance, placement(tmp_path), "--format", "json"])
-    good = json.loads(capsys.readouterr().out)
-    main(["verify", instance, placement(tmp_path, node="gpu-7"), "--format", "json"])
-    bad = json.loads(capsys.readouterr().out)
+    good = json.loads(placer("verify", instance, placement(tmp_path), "--format", "json").out)
+    command = ["verify", instance, placement(tmp_path, node="gpu-7"), "--format", "json"]
+    bad = json.loads(placer(*command, code=Exit.NOT_ALL).out)
 
     assert good["breaches"] == []
     assert {"name", "unit", "sense", "value"} == set(good["tiers"][0])
@@ -125,10 +118,7 @@ def bounded(name: str, bound: int, *, proven: bool = False) -> list[dict[str, ob
     ],
 )
 def test_what_a_file_claims_of_itself_is_compared(
-    claims: dict[str, object],
-    subjects: list[str],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    claims: dict[str, object], subjects: list[str], tmp_path: Path, placer: Placer
 ) -> None:
     """
     Status and tiers: a false one is a finding named claims, with what is measured; a
@@ -136,41 +126,36 @@ def test_what_a_file_claims_of_itself_is_compared(
     """
     file = claiming(tmp_path, claims)
 
-    code = main(["verify", written(tmp_path, SMALL), file, "--format", "json"])
+    command = ["verify", written(tmp_path, SMALL), file, "--format", "json"]
+    tree = json.loads(placer(*command, code=Exit.NOT_ALL if subjects else Exit.DONE).out)
 
-    tree = json.loads(capsys.readouterr().out)
-    assert code == (Exit.NOT_ALL if subjects else Exit.DONE)
     assert [(b["rule"], b["subject"]) for b in tree["breaches"]] == [
         ("claims", subject) for subject in subjects
     ]
     assert {tier["name"]: tier["value"] for tier in tree["tiers"]} == TIERS
 
 
-def test_a_false_claim_is_told_with_what_is_measured(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_false_claim_is_told_with_what_is_measured(tmp_path: Path, placer: Placer) -> None:
     """
     The table names the claim and the truth.
     """
     file = claiming(tmp_path, {"status": "placed", "tiers": tiers(bind=7)})
 
-    main(["verify", written(tmp_path, SMALL), file])
+    out = " ".join(placer("verify", written(tmp_path, SMALL), file, code=Exit.NOT_ALL).out.split())
 
-    out = " ".join(capsys.readouterr().out.split())
     assert "claims status the file claims 'placed', but 1 of 3 pods are placed" in out
     assert "claims bind the file claims 7, but 0 is measured" in out
 
 
-def test_values_of_a_broken_placement_are_not_compared(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_values_of_a_broken_placement_are_not_compared(tmp_path: Path, placer: Placer) -> None:
     """
     What breaks a rule is worth nothing that could be measured.
     """
     file = claiming(tmp_path, {"tiers": tiers(usable=1)}, node="gpu-7")
 
-    main(["verify", written(tmp_path, SMALL), file, "--format", "json"])
+    command = ["verify", written(tmp_path, SMALL), file, "--format", "json"]
+    tree = json.loads(placer(*command, code=Exit.NOT_ALL).out)
+    rules = {breach["rule"] for breach in tree["breaches"]}
 
-    rules = {breach["rule"] for breach in json.loads(capsys.readouterr().out)["breaches"]}
     assert "known" in rules
     assert "claims" not in rules

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from features.emptied_pools import emptied_instance
 from placer.judge.breaches import breaches
 from placer.judge.misfits import misfits_of
@@ -205,7 +206,7 @@ pods:
 """
 
 
-def test_a_file_is_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_answered(tmp_path: Path, placer: Placer) -> None:
     """
     The command says why the pod is left out; with a free node it is placed there.
     """
@@ -213,8 +214,7 @@ def test_a_file_is_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     alone.write_text(FILE)
     beside.write_text(FILE.replace("nodes:\n  - {name: n,", 'nodes:\n  - {name: "f,n",'))
 
-    assert main(["solve", str(alone), "--workers", "1"]) == Exit.NOT_ALL
-    assert "bound-pool" in capsys.readouterr().out
+    assert "bound-pool" in placer("solve", str(alone), "--workers", "1", code=Exit.NOT_ALL).out
     assert main(["solve", str(beside), "--workers", "1"]) == Exit.DONE
 
 

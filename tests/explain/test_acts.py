@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cli_samples import FOUR_CPUS
+from commands import Placer
 from placer import Instance, load_instance
 from placer.explain.acts import instructions_for_changes
-from placer_cli.app import main
 from placer_models.taints import Toleration
 from placer_models.whatif.language import parse_change
 
@@ -125,15 +125,12 @@ def test_a_toleration_is_added_to_those_that_a_pod_has(tmp_path: Path) -> None:
     ]
 
 
-def test_solve_names_the_best_change_for_who_is_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_solve_names_the_best_change_for_who_is_left_out(tmp_path: Path, placer: Placer) -> None:
     file = tmp_path / "i.yaml"
     file.write_text(CLUSTER.replace("name: p, requests: {cpu: 3}", "name: p, requests: {cpu: 4}"))
 
-    assert main(["solve", str(file), "--workers", "1"]) == 1
-    printed = capsys.readouterr().out
+    printed = placer("solve", str(file), "--workers", "1", code=1).out
     assert "What would do" in printed
     assert "uncordon=b (in the file: node b: cordoned: false)" in printed
-    assert main(["solve", str(file), "--workers", "1", "--work-limit", "5"]) == 1
-    assert "What would do" not in capsys.readouterr().out
+    shown = placer("solve", str(file), "--workers", "1", "--work-limit", "5", code=1)
+    assert "What would do" not in shown.out

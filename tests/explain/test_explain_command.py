@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cli_samples import ONE_CORDONED, written
+from commands import Placer
 from json_schemas import faults
 from placer_cli.app import main
 from placer_cli.commands.schema import SchemaDocumentKind, schema_of
@@ -16,10 +17,9 @@ def cluster(tmp_path: Path) -> str:
     return written(tmp_path, ONE_CORDONED, "cluster.yaml")
 
 
-def test_who_waits_is_told_what_would_do(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", cluster, "--seconds", "20"]) == 1
+def test_who_waits_is_told_what_would_do(cluster: str, placer: Placer) -> None:
+    printed = placer("explain", cluster, "--seconds", "20", code=1).out
 
-    printed = capsys.readouterr().out
     assert "nodes that remain: 2 nodes" in printed
     assert "would do: mend nodes: uncordon=b (proven smallest)" in printed
     assert "shared-pool asks 3 CPUs: 1 of 4 CPUs left, 2 missing" in printed
@@ -28,12 +28,9 @@ def test_who_waits_is_told_what_would_do(cluster: str, capsys: pytest.CaptureFix
     assert "missing here: 2 CPUs" in printed
 
 
-def test_programs_get_each_change_in_the_words_of_what_if(
-    cluster: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["explain", cluster, "--seconds", "20", "--format", "json"]) == 1
+def test_programs_get_each_change_in_the_words_of_what_if(cluster: str, placer: Placer) -> None:
+    tree = json.loads(placer("explain", cluster, "--seconds", "20", "--format", "json", code=1).out)
 
-    tree = json.loads(capsys.readouterr().out)
     schema = schema_of(SchemaDocumentKind.EXPLANATIONS)
     assert faults(tree, schema, schema["$defs"]) == []
     (one,) = tree["explanations"]
@@ -88,10 +85,7 @@ pods:
 
 @pytest.mark.parametrize("command", ["solve", "explain"])
 def test_all_reasons_are_told_where_all_are_asked_for(
-    command: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    command: str, tmp_path: Path, placer: Placer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     Else those on few nodes are counted together, but never a cordon; for programs all are told.
@@ -101,12 +95,9 @@ def test_all_reasons_are_told_where_all_are_asked_for(
     file.write_text(FIVE_REASONS)
     told = ("1 of 8 nodes: cordon", "3 of 8 nodes: taints mine:NoSchedule")
 
-    assert main([command, str(file)]) == 1
-    few = capsys.readouterr().out
-    assert main([command, str(file), "--all"]) == 1
-    every = capsys.readouterr().out
-    assert main([command, str(file), "--format", "json"]) == 1
-    document = capsys.readouterr().out
+    few = placer(command, str(file), code=1).out
+    every = placer(command, str(file), "--all", code=1).out
+    document = placer(command, str(file), "--format", "json", code=1).out
 
     for text in (few, every, document):
         assert all(reason in text for reason in told)
@@ -117,21 +108,20 @@ def test_all_reasons_are_told_where_all_are_asked_for(
 
 
 def test_the_funnel_names_resources_by_their_own_names(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, placer: Placer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "400")
     file = tmp_path / "cluster.yaml"
     file.write_text(FIVE_REASONS)
 
-    main(["explain", str(file)])
-    assert "node-selector 1 → example.com/foo 0" in capsys.readouterr().out
-    main(["explain", str(file), "--format", "json"])
-    (one,) = json.loads(capsys.readouterr().out)["explanations"]
+    assert "node-selector 1 → example.com/foo 0" in placer("explain", str(file), code=1).out
+    tree = json.loads(placer("explain", str(file), "--format", "json", code=1).out)
+    (one,) = tree["explanations"]
     assert one["funnel"][-1] == {"rule": "extended", "nodes": 0, "subjects": ["example.com/foo"]}
 
 
 def test_where_only_two_kinds_together_would_do_that_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, placer: Placer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     The pod would have to ask for less and to give up its label.
@@ -145,43 +135,31 @@ def test_where_only_two_kinds_together_would_do_that_is_said(
     )
     both = ["--what-if", "ask-less=p:cpu=4", "--what-if", "give-up=p:nodeSelector=disk"]
 
-    assert main(["explain", str(file), "--seconds", "20"]) == 1
-    assert (
-        "no change of one kind would do; two kinds at once are not looked for"
-        in capsys.readouterr().out
-    )
+    printed = placer("explain", str(file), "--seconds", "20", code=1)
+    assert "no change of one kind would do; two kinds at once are not looked for" in printed.out
     assert main(["solve", str(file), *both]) == 0
 
 
-def test_an_answer_that_is_given_is_explained(
-    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_answer_that_is_given_is_explained(cluster: str, tmp_path: Path, placer: Placer) -> None:
     file = str(tmp_path / "answer.json")
-    assert main(["solve", cluster, "--output", file, "--engine", "greedy"]) == 1
-    capsys.readouterr()
+    placer("solve", cluster, "--output", file, "--engine", "greedy", code=1)
 
-    assert main(["explain", cluster, "q", "--answer", file, "--seconds", "20"]) == 1
-    assert "uncordon=b" in capsys.readouterr().out
-
-
-def test_who_has_a_place_is_told_where(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", cluster, "p", "--seconds", "5"]) == 0
-
-    assert capsys.readouterr().out == "p is on a.\n"
+    printed = placer("explain", cluster, "q", "--answer", file, "--seconds", "20", code=1)
+    assert "uncordon=b" in printed.out
 
 
-def test_a_stale_answer_is_refused(
-    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_who_has_a_place_is_told_where(cluster: str, placer: Placer) -> None:
+    assert placer("explain", cluster, "p", "--seconds", "5").out == "p is on a.\n"
+
+
+def test_a_stale_answer_is_refused(cluster: str, tmp_path: Path, placer: Placer) -> None:
     answer = str(tmp_path / "answer.json")
-    main(["solve", cluster, "--output", answer, "--engine", "greedy"])
+    placer("solve", cluster, "--output", answer, "--engine", "greedy", code=1)
     Path(cluster).write_text(
         ONE_CORDONED.replace("{name: a, machine: small}", "{name: c, machine: small}")
     )
-    capsys.readouterr()
 
-    assert main(["explain", cluster, "--answer", answer]) == 2
-    error = capsys.readouterr().err
+    error = placer("explain", cluster, "--answer", answer, code=2).err
     assert "the answer does not fit the instance" in error
     assert error.count("\n") == 1
 
@@ -197,11 +175,12 @@ def test_a_stale_answer_is_refused(
     ],
 )
 def test_bad_input_is_one_line(
-    cluster: str, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    cluster: str, arguments: list[str], said: str, placer: Placer
 ) -> None:
-    assert main(["explain", *(cluster if one == "CLUSTER" else one for one in arguments)]) == 2
+    error = placer(
+        "explain", *(cluster if one == "CLUSTER" else one for one in arguments), code=2
+    ).err
 
-    error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
 
@@ -233,7 +212,7 @@ running:
     ],
 )
 def test_who_does_not_wait_is_told_who_is_meant(
-    name: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, said: str, tmp_path: Path, placer: Placer
 ) -> None:
     """
     Names are told with their namespaces, and no guess rests on the namespace alone.
@@ -241,7 +220,6 @@ def test_who_does_not_wait_is_told_who_is_meant(
     file = tmp_path / "spaces.yaml"
     file.write_text(SPACES)
 
-    assert main(["explain", str(file), name]) == 2
-    error = capsys.readouterr().err
+    error = placer("explain", str(file), name, code=2).err
     assert said in error
     assert error.count("\n") == 1

@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
+from commands import Placer
 from placer.judge.misfits import misfits_of
 from placer.load import load_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_cli.app import main
 from placer_cli.exits import Exit
 from placer_models.bound import bound_to
 from placer_models.cluster import Instance
@@ -235,7 +235,7 @@ def test_hugepages_are_guessed_with_the_memory(read: Read) -> None:
 
 @pytest.mark.parametrize("engine", [Engine.AUTO, Engine.EXACT])
 def test_a_never_that_hangs_on_a_guess_says_so(
-    engine: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    engine: Engine, tmp_path: Path, placer: Placer
 ) -> None:
     """
     The reason has a field for it, words for it, and so have verdict and file.
@@ -255,8 +255,7 @@ def test_a_never_that_hangs_on_a_guess_says_so(
     assert left_out.guessed
     assert answer.guessed
     arguments = ["solve", str(file), "--workers", "1", "--output", str(answered)]
-    assert main(arguments) == Exit.NOT_ALL
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(placer(*arguments, code=Exit.NOT_ALL).out.split())
     assert "if running pods are on the NUMA nodes that were guessed" in shown
     assert '"guessed": true' in answered.read_text()
 

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from claim_worlds import allocated, claim, claiming, request, resource_slice
+from commands import Placer
 from kubernetes_worlds import Json, device, held, lsr, node, owned, pod, topology
 from placer.kubernetes.dump import DumpError, read_dump
-from placer_cli.app import main
 from placer_cli.exits import Exit
 
 DUMPS = Path(__file__).parents[2] / "instances" / "dumps"
@@ -182,15 +182,12 @@ def test_other_files_are_read_beside_one_that_was_cut_off(tmp_path: Path) -> Non
     assert told.file == str(nodes)
 
 
-def test_the_command_tells_of_a_cut_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_tells_of_a_cut_in_one_line(tmp_path: Path, placer: Placer) -> None:
     """
     Inside an object, which is not blamed for what it lacks.
     """
     text = (DUMPS / "cluster.yaml").read_text()
     path = tmp_path / "cluster.yaml"
     path.write_text(text[: text.index("effect: NoSchedule") + 5])
-    assert main(["solve", str(path)]) == Exit.BAD_INPUT
-    (line,) = capsys.readouterr().err.splitlines()
+    (line,) = placer("solve", str(path), code=Exit.BAD_INPUT).err.splitlines()
     assert "a list of 1 items ends without a kind: it was cut off, so get it again" in line

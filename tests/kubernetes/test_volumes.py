@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from commands import Placer
 from dump_worlds import objects_of
 from e2e.storage_objects import (
     DRIVER,
@@ -262,14 +263,13 @@ def test_volumes_of_several_nodes_by_trying(seed: int) -> None:
         assert all(place.node in where[chosen[claim]] for claim in mine)
 
 
-def test_the_option_to_ignore_volumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_option_to_ignore_volumes(tmp_path: Path, placer: Placer) -> None:
     """
     It belongs to the objects of a cluster; without it the pod waits, and the answer says why.
     """
     dump = tmp_path / "dump.yaml"
     dump.write_text(yaml.safe_dump_all([*TWO, asking("p", "c")]), encoding="utf-8")
     more = ["--engine", "greedy", "--workers", "1"]
-    assert main(["solve", str(dump), *more]) == Exit.NOT_ALL
-    said = "".join(capsys.readouterr())
+    said = "".join(placer("solve", str(dump), *more, code=Exit.NOT_ALL))
     assert "PersistentVolumeClaim default/c is not in the dump" in said
     assert main(["solve", str(dump), *more, "--ignore", "volumes"]) == Exit.DONE

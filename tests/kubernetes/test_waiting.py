@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node, pod
 from placer.search.options import Engine, SolveOptions
@@ -173,7 +174,7 @@ def test_a_pod_on_a_node_that_is_gone_ends_nothing() -> None:
     assert "nodes that are not in the dump, passed over: Pod default/gone on n9" in notes(summary)
 
 
-def test_the_command_counts_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_counts_them(tmp_path: Path, placer: Placer) -> None:
     """
     In the sentence, the table, the document and the exit code; the options pick.
     """
@@ -182,28 +183,24 @@ def test_the_command_counts_them(tmp_path: Path, capsys: pytest.CaptureFixture[s
     dump.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
     solve_it = ["solve", str(dump), "--engine", "greedy"]
 
-    assert main(solve_it) == Exit.NOT_ALL
-    said = capsys.readouterr().out
+    said = placer(*solve_it, code=Exit.NOT_ALL).out
     assert said.startswith("1 of 2 pods placed, 1 not asked; ")
     assert "not asked: it has scheduling gates: example.com/quota" in said
-    assert main([*solve_it, "--format", "json"]) == Exit.NOT_ALL
-    tree = json.loads(capsys.readouterr().out)
+    tree = json.loads(placer(*solve_it, "--format", "json", code=Exit.NOT_ALL).out)
     assert [one["verdict"] for one in tree["unplaced"]] == ["not-asked"]
-    assert main(["show", str(dump)]) == Exit.DONE
-    shown = capsys.readouterr().out
+    shown = placer("show", str(dump)).out
     assert "2 waiting, 1 not asked" in shown
     assert "not asked: it has scheduling gates: example.com/quota" in shown
     assert main([*solve_it, "--gated"]) == Exit.DONE
     assert main([*solve_it, "--scheduler-name", "volcano"]) == Exit.DONE
-    assert main([*solve_it, "--scheduler-name", "default-scheduler"]) == Exit.NOT_ALL
-    assert "0 of 1 pod placed, 1 not asked." in capsys.readouterr().out
+    printed = placer(*solve_it, "--scheduler-name", "default-scheduler", code=Exit.NOT_ALL)
+    assert "0 of 1 pod placed, 1 not asked." in printed.out
     large = pod("large", {"cpu": "99"})
     dump.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": [*items, large]}))
-    assert main([*solve_it, "--scheduler-name", "default-scheduler"]) == Exit.NOT_ALL
-    said = capsys.readouterr().out
+    said = placer(*solve_it, "--scheduler-name", "default-scheduler", code=Exit.NOT_ALL).out
     assert "0 of 2 pods placed, 1 not asked: it is proven that nothing else" in said
     instance = tmp_path / "own.yaml"
     one = "nodes: [{name: n, machine: dgx-a100}]"
     instance.write_text(f"{{apiVersion: placer/v1, kind: Instance, {one}}}")
-    assert main(["show", str(instance), "--gated"]) == Exit.BAD_INPUT
-    assert "--gated goes with the objects of a cluster" in capsys.readouterr().err
+    printed = placer("show", str(instance), "--gated", code=Exit.BAD_INPUT)
+    assert "--gated goes with the objects of a cluster" in printed.err

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from openb.small_trace import trace, written
 from placer.openb.policies import POLICIES, solve_options_for_policy
 from placer.openb.replay import (
@@ -79,14 +80,14 @@ def test_what_is_left_behind_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
         replay_with_departures(trace(tmp_path), "best-fit", 1, 100, silent)
 
 
-def test_the_command_prints_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_figures(tmp_path: Path, placer: Placer) -> None:
     """
     JSON has the allocation at the marks that were reached, who was rejected, and the speed.
     """
     nodes, pods, orders = map(str, written(tmp_path))
     files = ["--nodes", nodes, "--pods", pods, "--sequence", orders, "--seed", "7"]
-    assert main(["bench", "openb", *files, "--strategy", "fgd", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    command = ["bench", "openb", *files, "--strategy", "fgd", "--format", "json"]
+    found = json.loads(placer(*command).out)
     assert set(found) == {
         "allocation",
         "pods",
@@ -96,15 +97,13 @@ def test_the_command_prints_the_figures(tmp_path: Path, capsys: pytest.CaptureFi
         "p99Ms",
     }
     assert set(found["allocation"]) == {"95"}
-    assert main(["bench", "openb", *files, "--depart", "50", "--batch", "2"]) == 0
-    assert "of 25 pods placed under usable." in capsys.readouterr().out
-    assert main(["bench", "openb", *files, "--strategy", "fdg"]) == 2
-    assert "did you mean 'fgd'?" in capsys.readouterr().err
+    printed = placer("bench", "openb", *files, "--depart", "50", "--batch", "2")
+    assert "of 25 pods placed under usable." in printed.out
+    printed = placer("bench", "openb", *files, "--strategy", "fdg", code=2)
+    assert "did you mean 'fgd'?" in printed.err
 
 
-def test_what_is_converted_is_an_instance(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_converted_is_an_instance(tmp_path: Path, placer: Placer) -> None:
     """
     The file that is written can be solved, as YAML and as JSON.
     """
@@ -112,8 +111,7 @@ def test_what_is_converted_is_an_instance(
     for name in ("openb.yaml", "openb.json"):
         output = str(tmp_path / name)
         assert main(["convert", "openb", "--nodes", nodes, "--pods", pods, "--output", output]) == 0
-        assert main(["solve", output, "--engine", "greedy"]) == 0
-        assert "5 of 5 pods placed" in capsys.readouterr().out
+        assert "5 of 5 pods placed" in placer("solve", output, "--engine", "greedy").out
 
 
 def published(policy: str) -> Iterator[tuple[str, str]]:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from placer.load import load_instance, load_offers, load_question
 from placer.plan.fit import FitTask, count_fitting_pods
 from placer.plan.survive import survive
 from placer.pod_shape import load_shape
-from placer_cli.app import main
 from placer_models.cluster import Instance
 from plan.gpu_dump import GPUS, NODES, ZONE, write_dump, zone_of
 
@@ -144,17 +144,14 @@ def test_more_gangs_like_one_that_runs_may_be_asked_for(cluster: tuple[Path, Ins
 
 
 @pytest.mark.check
-def test_lost_zones_are_told_as_people_do(
-    cluster: tuple[Path, Instance], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lost_zones_are_told_as_people_do(cluster: tuple[Path, Instance], placer: Placer) -> None:
     """
     A zone called a is named with its kind, and what outvotes a gang is said.
     """
     file, _ = cluster
 
-    assert main(["plan", "survive", str(file), "--domain", ZONE]) == 1
+    told = placer("plan", "survive", str(file), "--domain", ZONE, code=1).out
 
-    told = capsys.readouterr().out
     assert "the worst is zone a: 7 of 33 pods." in told
     assert "\nWithout zone b\n" in told
     assert (

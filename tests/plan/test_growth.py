@@ -13,6 +13,7 @@ from threading import Thread
 
 import pytest
 
+from commands import Placer
 from dask_cluster import DASK, NO_DASK, Cluster, wait_until
 from json_schemas import faults
 from placer.plan.answer import PurchasePlan
@@ -213,11 +214,9 @@ PLANS = Path(__file__).parents[2] / "instances/plan"
 RUNNING, CLUSTER = str(PLANS / "running.yaml"), str(PLANS / "cluster.yaml")
 
 
-def test_scales_that_mean_nothing_are_told_with_their_option(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["plan", "buy", CLUSTER, "--growth", "2:1:1"]) == 2
-    assert capsys.readouterr().err.startswith("placer: --growth: got '2:1:1'; expected 0 < FROM")
+def test_scales_that_mean_nothing_are_told_with_their_option(placer: Placer) -> None:
+    printed = placer("plan", "buy", CLUSTER, "--growth", "2:1:1", code=2)
+    assert printed.err.startswith("placer: --growth: got '2:1:1'; expected 0 < FROM")
 
 
 PLAN = """\
@@ -241,14 +240,13 @@ def plan(tmp_path: Path) -> str:
 
 
 def test_the_command_says_the_curve_in_a_sentence_first(
-    plan: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    plan: str, placer: Placer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
-    code = main(["plan", "buy", plan, "--growth", "1:2:0.5", "--work-limit", "2", "--workers", "1"])
+    command = ["plan", "buy", plan, "--growth", "1:2:0.5", "--work-limit", "2", "--workers", "1"]
+    lines = [line.rstrip() for line in placer(*command).out.splitlines()]
 
-    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert code == 0
     assert lines[:2] == [
         "From 1x to 2x the demand, the price goes from 4.50 EUR to 7.50 EUR.",
         "Each price is proven to be the least.",
@@ -258,12 +256,11 @@ def test_the_command_says_the_curve_in_a_sentence_first(
     assert "1x to 2x: CPUs on little" in lines
 
 
-def test_the_document_keeps_its_schema(plan: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["plan", "buy", plan, "--growth", "1:2:1", "--work-limit", "2", "--format", "json"])
+def test_the_document_keeps_its_schema(plan: str, placer: Placer) -> None:
+    command = ["plan", "buy", plan, "--growth", "1:2:1", "--work-limit", "2", "--format", "json"]
+    answer = json.loads(placer(*command).out)
 
-    answer = json.loads(capsys.readouterr().out)
     schema = schema_of(SchemaDocumentKind.PLAN_GROWTH)
-    assert code == 0
     assert faults(answer, schema, schema["$defs"]) == []
     assert [(step["scale"], step["price"]) for step in answer["steps"]] == [
         ("1", "4.5"),

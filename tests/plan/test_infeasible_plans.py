@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from json_schemas import faults
-from placer_cli.app import main
 from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 
 SMALL = "{name: small, machine: core-i7-1270p, price: 0.40%s}"
@@ -156,7 +156,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_plan_that_does_not_exist_says_who_why_and_what_would_do(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, placer: Placer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     The table and the document name a pod, the reason, and the least change; exit code 1.
@@ -169,15 +169,14 @@ def test_a_plan_that_does_not_exist_says_who_why_and_what_would_do(
         f"demand: {{{demand}}}\n"
     )
 
-    assert main(["plan", "buy", str(file), "--seconds", "10", "--workers", "1"]) == 1
+    told = placer("plan", "buy", str(file), "--seconds", "10", "--workers", "1", code=1).out
 
-    told = capsys.readouterr().out
     assert who in told
     assert change in told
 
-    assert main(["plan", "buy", str(file), "--seconds", "10", "--format", "json"]) == 1
+    command = ["plan", "buy", str(file), "--seconds", "10", "--format", "json"]
+    answer = json.loads(placer(*command, code=1).out)
 
-    answer = json.loads(capsys.readouterr().out)
     schema = schema_of(SchemaDocumentKind.PLAN_ANSWER)
     assert faults(answer, schema, schema["$defs"]) == []
     assert answer["status"] == "infeasible"
@@ -193,7 +192,7 @@ def test_a_plan_that_does_not_exist_says_who_why_and_what_would_do(
 
 @pytest.mark.parametrize("name", ["one resource is too much", "no NUMA node holds it"])
 def test_changes_of_pods_are_the_same_bytes_by_counted_work(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, placer: Placer
 ) -> None:
     """
     They are looked for with a work limit as well, and found alike here and in other processes.
@@ -208,8 +207,7 @@ def test_changes_of_pods_are_the_same_bytes_by_counted_work(
 
     told = []
     for where in (["--workers", "1"], ["--workers", "2"], ["--processes", "2"]):
-        assert main([*counted, *where]) == 1
-        told.append(capsys.readouterr().out)
+        told.append(placer(*counted, *where, code=1).out)
 
     assert told[1:] == told[:1] * 2
     for answer in json.loads(told[0])["answers"]:

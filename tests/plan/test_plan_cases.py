@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from json_schemas import faults
 from placer.load import load_question
 from placer.plan.answer import NoPlanExists, PurchasePlan
@@ -242,31 +243,26 @@ def test_all_faults_of_cases_are_told_at_once_with_their_places(
     ],
 )
 def test_what_is_to_survive_is_said_in_one_way(
-    survive: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    survive: str, told: str, tmp_path: Path, placer: Placer
 ) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text(f"{PLAN}survive: {survive}\n")
 
-    assert main(["plan", "buy", str(file)]) == 2
-    assert told in capsys.readouterr().err
+    assert told in placer("plan", "buy", str(file), code=2).err
 
 
-def test_the_command_buys_each_and_more_of_a_pod(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_buys_each_and_more_of_a_pod(tmp_path: Path, placer: Placer) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text(f"{PLAN}scenarios: [{{name: now}}, {{name: dear, changes: ['reprice=a:9']}}]\n")
 
-    assert main(["plan", "buy", str(file)]) == 2
-    assert "ask for one mix a scenario (--each)" in capsys.readouterr().err
+    assert "ask for one mix a scenario (--each)" in placer("plan", "buy", str(file), code=2).err
     arguments = ["--each", "--pod", "web-0=2", "--format", "json", "--seconds", "20"]
-    assert main(["plan", "buy", str(file), *arguments]) == 0
-    answer = json.loads(capsys.readouterr().out)
+    answer = json.loads(placer("plan", "buy", str(file), *arguments).out)
     schema = schema_of(SchemaDocumentKind.PLAN_ANSWERS)
     assert faults(answer, schema, schema["$defs"]) == []
     assert [one["price"] for one in answer["answers"]] == ["6.0", "6.4"]
-    assert main(["plan", "buy", str(file), "--each", "--pod", "wob=2"]) == 2
-    assert "--pod: no pod or gang is called 'wob'" in capsys.readouterr().err
+    printed = placer("plan", "buy", str(file), "--each", "--pod", "wob=2", code=2)
+    assert "--pod: no pod or gang is called 'wob'" in printed.err
 
 
 def test_pods_that_only_old_nodes_hold_are_told_so() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from placer.load import load_question
 from placer.plan.question import PlanScenario, gang_series_of, gangs_of_scenario, scaled_count
-from placer_cli.app import main
 from placer_models.files.errors import InputError
 
 BAD = """\
@@ -62,21 +62,18 @@ def plan_file(folder: Path, text: str, name: str = "plan.yaml") -> Path:
     return file
 
 
-def told_faults(file: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def told_faults(file: Path, placer: Placer) -> list[str]:
     """Return the lines that buying is refused with, without the name of the file."""
-    assert main(["plan", "buy", str(file)]) == 2
-    out, err = capsys.readouterr()
+    out, err = placer("plan", "buy", str(file), code=2)
     assert out == ""
     return [line.removeprefix(f"placer: {file}:") for line in err.splitlines()]
 
 
-def test_all_faults_of_a_plan_are_told_at_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_faults_of_a_plan_are_told_at_once(tmp_path: Path, placer: Placer) -> None:
     """
     A line for each fault, in the order of the file, with its line and its field; nothing else.
     """
-    told = told_faults(plan_file(tmp_path, BAD), capsys)
+    told = told_faults(plan_file(tmp_path, BAD), placer)
 
     assert [line.split(": ")[:2] for line in told] == [
         ["4", "offers[0].machine"],
@@ -117,14 +114,12 @@ scenarios:
 """
 
 
-def test_what_differs_from_the_schema_hides_no_other_fault(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_differs_from_the_schema_hides_no_other_fault(tmp_path: Path, placer: Placer) -> None:
     """
     Lists for text, unknown fields, words for numbers, and beside them a price, machines, names;
     and nothing that is only so because a field could not be read.
     """
-    told = told_faults(plan_file(tmp_path, BAD_BY_SCHEMA), capsys)
+    told = told_faults(plan_file(tmp_path, BAD_BY_SCHEMA), placer)
 
     assert [line.split(": ")[:2] for line in told] == [
         ["4", "offers[0].machine"],
@@ -247,9 +242,7 @@ def test_an_offer_may_be_like_a_node_that_is_there(tmp_path: Path) -> None:
     assert [node.name for node in question.instance.nodes] == ["old"]
 
 
-def test_what_is_wrong_with_such_offers_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_wrong_with_such_offers_is_told(tmp_path: Path, placer: Placer) -> None:
     """
     No node of that name, more said than it takes, neither node nor machine: all in one go.
     """
@@ -261,9 +254,9 @@ def test_what_is_wrong_with_such_offers_is_told(
     )
     plan, old = plan_file(tmp_path, text), plan_file(tmp_path, OLD, "old.yaml")
 
-    assert main(["plan", "buy", str(plan), str(old)]) == 2
+    command = ["plan", "buy", str(plan), str(old)]
+    told = [line.split(": ", 1)[1] for line in placer(*command, code=2).err.splitlines()]
 
-    told = [line.split(": ", 1)[1] for line in capsys.readouterr().err.splitlines()]
     assert [line.partition(":")[2] for line in told] == [
         "5: offers[1].like: no node that is there is called 'odl'; did you mean 'old'?",
         "6: offers[2].like: the offer is all that the node 'old' is; leave out machine",
@@ -271,9 +264,7 @@ def test_what_is_wrong_with_such_offers_is_told(
     ]
 
 
-def test_more_pods_like_one_of_the_instance_are_asked_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_more_pods_like_one_of_the_instance_are_asked_for(tmp_path: Path, placer: Placer) -> None:
     """
     As `--pod` asks for them: running and waiting ones; a name that nobody has is told.
     """
@@ -287,5 +278,5 @@ def test_more_pods_like_one_of_the_instance_are_asked_for(
 
     plan = plan_file(tmp_path, text.replace("db-0", "dc-0"))
 
-    assert main(["plan", "buy", str(plan), str(beside)]) == 2
-    assert "demand.more.dc-0: no pod or gang is called 'dc-0'" in capsys.readouterr().err
+    printed = placer("plan", "buy", str(plan), str(beside), code=2)
+    assert "demand.more.dc-0: no pod or gang is called 'dc-0'" in printed.err

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from placer_cli.app import main
 from placer_cli.draw.texts import fold_names
 from placer_cli.report.charts import Bar, CurvePoint, bar_chart, price_over_demand_chart
@@ -115,15 +116,14 @@ def test_the_page_asks_nothing_of_the_network(plan: Path, tmp_path: Path) -> Non
 
 
 def test_the_figures_of_the_document_stand_on_the_page(
-    plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    plan: Path, tmp_path: Path, placer: Placer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """
     Price, bound, gap, mix, runners-up, scenarios, nodes: each figure, as people write it.
     """
     shown = Seen(report_of(tmp_path, "plan", "buy", str(plan), *BUY)).shown
     capsys.readouterr()
-    main(["plan", "buy", str(plan), *BUY, "--format", "json"])
-    tree = json.loads(capsys.readouterr().out)
+    tree = json.loads(placer("plan", "buy", str(plan), *BUY, "--format", "json").out)
 
     figures = {
         tree["price"],
@@ -152,12 +152,14 @@ def test_growth_is_a_curve_and_a_row_for_each_size(plan: Path, tmp_path: Path) -
     assert "1x to 3x: CPUs on little" in seen.shown
 
 
-def test_losses_stand_worst_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_losses_stand_worst_first(
+    tmp_path: Path, placer: Placer, capsys: pytest.CaptureFixture[str]
+) -> None:
     running = str(INSTANCES / "plan/running.yaml")
     shown = Seen(report_of(tmp_path, "plan", "survive", running)).shown
     capsys.readouterr()
-    main(["plan", "survive", running, "--format", "json"])
-    losses = json.loads(capsys.readouterr().out)["losses"]
+    tree = json.loads(placer("plan", "survive", running, "--format", "json", code=1).out)
+    losses = tree["losses"]
 
     table = shown[shown.index("Losses, the worst first") :]
     places = [table.index(f"\n{one['name']}") for one in losses]
@@ -205,14 +207,11 @@ def test_the_inside_of_a_node_is_drawn(arguments: tuple[str, ...], tmp_path: Pat
     assert "NUMA 0" in seen.shown
 
 
-def test_a_report_does_not_replace_what_was_read(
-    plan: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = main(["plan", "buy", str(plan), "--report", str(plan)])
+def test_a_report_does_not_replace_what_was_read(plan: Path, placer: Placer) -> None:
+    printed = placer("plan", "buy", str(plan), "--report", str(plan), code=2)
 
-    assert code == 2
     assert plan.read_text() == PLAN
-    assert "would write over the input" in capsys.readouterr().err
+    assert "would write over the input" in printed.err
 
 
 @pytest.mark.parametrize(
@@ -226,15 +225,14 @@ def test_a_report_does_not_replace_what_was_read(
     ids=["solve", "fit", "survive", "buy"],
 )
 def test_a_report_that_cannot_be_written_is_refused_before_the_work(
-    arguments: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], tmp_path: Path, placer: Placer
 ) -> None:
     """
     Neither where there is no folder nor in the place of one; no answer is printed.
     """
     for file in (tmp_path / "none" / "r.html", tmp_path):
-        assert main([*arguments, "--report", str(file)]) == 2
+        told = placer(*arguments, "--report", str(file), code=2)
 
-        told = capsys.readouterr()
         assert told.out == ""
         assert told.err.startswith(f"placer: {file}: ")
         assert told.err.count("\n") == 1

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from placer.counting.account import Account
 from placer.counting.placements import Unrealisable, realise
 from placer.judge.breaches import breaches
@@ -216,7 +217,7 @@ def test_a_scheduler_takes_the_rest() -> None:
 
 
 @pytest.mark.usefixtures("fault")
-def test_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_so(tmp_path: Path, placer: Placer) -> None:
     """
     In the table and in JSON, which `placer verify` reads.
     """
@@ -224,22 +225,20 @@ def test_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     file, placement = tmp_path / "a.yaml", tmp_path / "p.json"
     file.write_text(instance_to_yaml(instance, lambda _: False))
 
-    assert main(["solve", str(file), "--engine", "greedy", "--output", str(placement)]) == Exit.DONE
-    shown = " ".join(capsys.readouterr().out.split())
+    command = ["solve", str(file), "--engine", "greedy", "--output", str(placement)]
+    shown = " ".join(placer(*command).out.split())
     assert "1 of 1 pod placed" in shown
     assert "pod 'p' on node 'n' (bound-pool: the bound LS pods of node 'n' ask for" in shown
     assert "defect of placer" in shown
-    assert main(["solve", str(file), "--engine", "greedy", "--format", "json"]) == Exit.DONE
-    assert "the judge rejected the place of pod 'p' on node 'n'" in capsys.readouterr().err
+    printed = placer("solve", str(file), "--engine", "greedy", "--format", "json")
+    assert "the judge rejected the place of pod 'p' on node 'n'" in printed.err
     (rejected,) = json.loads(placement.read_text())["rejected"]
     assert (rejected["name"], rejected["namespace"], rejected["node"]) == ("p", "default", "n")
     assert rejected["why"].startswith("bound-pool: ")
     assert main(["verify", str(file), str(placement)]) == Exit.DONE
 
 
-def test_nothing_is_said_where_nothing_was_rejected(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_said_where_nothing_was_rejected(tmp_path: Path, placer: Placer) -> None:
     """
     The same without the fault.
     """
@@ -250,8 +249,7 @@ def test_nothing_is_said_where_nothing_was_rejected(
     answer = answer_to(instance)
     assert isinstance(answer, Placed)
     assert answer.rejected == ()
-    assert main(["solve", str(file), "--format", "json", "--workers", "1"]) == Exit.DONE
-    read = capsys.readouterr()
+    read = placer("solve", str(file), "--format", "json", "--workers", "1")
     assert json.loads(read.out)["rejected"] == []
     assert "defect" not in read.out + read.err
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from placer_cli.app import main
+from commands import Placer
 from placer_cli.slots import slots_app
 from placer_models.files.errors import InputError
 
@@ -181,17 +181,14 @@ def test_bad_input_leaves_no_picture(tmp_path: Path) -> None:
     assert result.stdout == ""
 
 
-def test_a_picture_never_replaces_its_own_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_picture_never_replaces_its_own_file(tmp_path: Path, placer: Placer) -> None:
     """
     One line, exit code 2, and the job is as it was.
     """
     job = tmp_path / "job.yaml"
     job.write_text((EXAMPLES / "batch-join.yaml").read_text())
 
-    code = main(["slots", "compile", str(job), "--svg", str(job)])
+    printed = placer("slots", "compile", str(job), "--svg", str(job), code=2)
 
-    assert code == 2
     assert job.read_text() == (EXAMPLES / "batch-join.yaml").read_text()
-    assert f"--svg {job} would write over the input {job}; name" in capsys.readouterr().err
+    assert f"--svg {job} would write over the input {job}; name" in printed.err

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cli_samples import ONE_CORDONED, written
+from commands import Placer
 from placer_cli.app import main
 
 CHANGES = """
@@ -22,10 +23,9 @@ def cluster(tmp_path: Path) -> str:
     return written(tmp_path, ONE_CORDONED, "cluster.yaml")
 
 
-def test_who_gains_a_place_is_said(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["solve", cluster, "--what-if", "uncordon=b", "--engine", "greedy"]) == 0
+def test_who_gains_a_place_is_said(cluster: str, placer: Placer) -> None:
+    printed = placer("solve", cluster, "--what-if", "uncordon=b", "--engine", "greedy").out
 
-    printed = capsys.readouterr().out
     assert "What if uncordon=b?" in printed
     assert "1 pod gains a place." in printed
     assert "no place  b" in printed
@@ -35,20 +35,17 @@ def test_the_exit_code_is_that_of_the_answer_with_the_changes(cluster: str) -> N
     assert main(["solve", cluster, "--what-if", "scale=q:3", "--engine", "greedy"]) == 1
 
 
-def test_programs_get_both_answers(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_programs_get_both_answers(cluster: str, placer: Placer) -> None:
     arguments = ["solve", cluster, "--what-if", "uncordon=b", "--format", "json"]
-    assert main([*arguments, "--workers", "1"]) == 0
+    tree = json.loads(placer(*arguments, "--workers", "1").out)
 
-    tree = json.loads(capsys.readouterr().out)
     assert tree["changes"] == ["uncordon=b"]
     assert [one["node"] for one in tree["gained"]] == ["b"]
     assert (tree["lost"], tree["added"]) == ([], [])
     assert len(tree["before"]["pods"]), len(tree["after"]["pods"]) == (1, 2)
 
 
-def test_many_changes_come_from_a_file(
-    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_many_changes_come_from_a_file(cluster: str, tmp_path: Path, placer: Placer) -> None:
     """
     All of them are one question.
     """
@@ -56,20 +53,18 @@ def test_many_changes_come_from_a_file(
     file.write_text(CHANGES)
 
     arguments = ["solve", cluster, "--what-if", f"file={file}", "--engine", "greedy"]
-    assert main([*arguments, "--format", "json"]) == 1
-    tree = json.loads(capsys.readouterr().out)
+    tree = json.loads(placer(*arguments, "--format", "json", code=1).out)
     assert tree["changes"] == ["uncordon=b", "scale=default/q:2"]
     assert [one["name"] for one in tree["added"]] == ["q-0"]
 
 
 def test_faults_of_a_file_are_told_with_their_places(
-    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cluster: str, tmp_path: Path, placer: Placer
 ) -> None:
     file = tmp_path / "changes.yaml"
     file.write_text(CHANGES.replace("uncordon=b", "uncordn=b"))
 
-    assert main(["solve", cluster, "--what-if", f"file={file}"]) == 2
-    said = capsys.readouterr().err
+    said = placer("solve", cluster, "--what-if", f"file={file}", code=2).err
     assert f"{file}:5: changes[0]: got 'uncordn=b'" in said
     assert "did you mean 'uncordon'?" in said
 
@@ -86,18 +81,15 @@ def test_faults_of_a_file_are_told_with_their_places(
     ],
 )
 def test_a_bad_question_is_one_line(
-    cluster: str, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    cluster: str, arguments: list[str], said: str, placer: Placer
 ) -> None:
-    assert main(["solve", cluster, *arguments]) == 2
+    error = placer("solve", cluster, *arguments, code=2).err
 
-    error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
 
 
-def test_a_budget_of_moves_holds_for_any_instance(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_budget_of_moves_holds_for_any_instance(tmp_path: Path, placer: Placer) -> None:
     """
     The file has none; with one, a running pod makes room.
     """
@@ -110,5 +102,5 @@ def test_a_budget_of_moves_holds_for_any_instance(
     )  # fmt: skip
 
     assert main(["solve", str(file), "--workers", "1"]) == 1
-    assert main(["solve", str(file), "--workers", "1", "--move-budget", "1"]) == 0
-    assert "1 running pod moved" in capsys.readouterr().out
+    printed = placer("solve", str(file), "--workers", "1", "--move-budget", "1")
+    assert "1 running pod moved" in printed.out

@@ -1,0 +1,34 @@
+"""Commands of ``placer``, run within a test."""
+
+from importlib import import_module
+from typing import NamedTuple
+
+import pytest
+
+
+class Printed(NamedTuple):
+    """What a command prints: its answer, and what it complains of or reports beside it."""
+
+    out: str
+    err: str
+
+
+class Placer:
+    """The command ``placer``, whose exit code is held to what a test expects.
+
+    Whatever imports the solver is loaded first: a module that is loaded by a command while a
+    test has put something in the solver's place would keep that for all later tests.
+    """
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+        import_module("placer.scheduler")
+        self._main = import_module("placer_cli.app").main
+
+    def __call__(self, *arguments: str, code: int = 0) -> Printed:
+        """Run a command, and return what was printed since somebody looked last."""
+        ended = self._main(list(arguments))
+        printed = Printed(*self._capsys.readouterr())
+
+        assert ended == code, printed.err
+        return printed
