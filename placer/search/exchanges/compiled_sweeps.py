@@ -30,34 +30,7 @@ def compiled_sweeps(
     bins: BinArrays, stream: int, first: int, heats: NDArray[np.float64], pairs: int, taken: int
 ) -> None:
     """Run some sweeps, as `array_sweeps` does; other threads go on meanwhile."""
-    _sweeps(
-        bins.sizes,
-        bins.room,
-        bins.weights,
-        bins.likes,
-        bins.kinds,
-        bins.barred,
-        bins.endless,
-        bins.slots,
-        bins.loads,
-        bins.rules.of,
-        bins.rules.weights,
-        bins.rules.kinds,
-        bins.rules.bases,
-        bins.rules.most,
-        bins.rules.rows,
-        bins.rules.domains,
-        bins.rules.starts,
-        bins.rules.counts,
-        bins.rules.least,
-        bins.rules.largest,
-        np.uint64(stream),
-        first,
-        heats,
-        pairs,
-        taken,
-        GUMBEL,
-    )
+    _sweeps(bins, np.uint64(stream), first, heats, pairs, taken, GUMBEL)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
@@ -94,12 +67,12 @@ def _put(slots, held, where, at, item, gap):
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _net(of, weights, item, other, position):
+def _net(rules, item, other, position):
     """Return what an item weighs in a rule of it more than another item does."""
-    net = weights[item, position]
-    for k in range(of.shape[1]):
-        if of[other, k] == of[item, position]:
-            net -= weights[other, k]
+    net = rules.weights[item, position]
+    for k in range(rules.of.shape[1]):
+        if rules.of[other, k] == rules.of[item, position]:
+            net -= rules.weights[other, k]
     return net
 
 
@@ -112,134 +85,96 @@ def _allows(kind, base, most, count):
 
 
 @numba.njit(cache=True, nogil=True)
-def _kept(
-    of,
-    weights,
-    kinds,
-    bases,
-    most,
-    rows,
-    domains,
-    starts,
-    counts,
-    least,
-    largest,
-    item,
-    other,
-    here,
-    there,
-):
+def _kept(rules, item, other, here, there):
     """Return whether the rules of an item are kept when it is exchanged for the other one."""
-    for position in range(of.shape[1]):
-        rule = of[item, position]
+    for position in range(rules.of.shape[1]):
+        rule = rules.of[item, position]
         if rule == NO_RULE:
             break
-        net = _net(of, weights, item, other, position)
-        a, b = domains[rows[rule], here], domains[rows[rule], there]
+        net = _net(rules, item, other, position)
+        a, b = rules.domains[rules.rows[rule], here], rules.domains[rules.rows[rule], there]
         if net == 0 or a == b:
             continue
         if net < 0:
             net, a, b = -net, b, a
-        kind = kinds[rule]
+        kind = rules.kinds[rule]
         if kind == _STAY:
             return False
-        less = counts[starts[rule] + a] - net if a != NOWHERE else 0
-        more = counts[starts[rule] + b] + net if b != NOWHERE else 0
+        start, most, least = rules.starts[rule], rules.most[rule], rules.least[rule]
+        less = rules.counts[start + a] - net if a != NOWHERE else 0
+        more = rules.counts[start + b] + net if b != NOWHERE else 0
         if kind == _AT_MOST:
-            if b != NOWHERE and more > most[rule]:
+            if b != NOWHERE and more > most:
                 return False
         elif kind == _EVEN:
-            fewest = min(least[rule], less) if a != NOWHERE else least[rule]
-            if b != NOWHERE and more - fewest > most[rule]:
+            fewest = min(least, less) if a != NOWHERE else least
+            if b != NOWHERE and more - fewest > most:
                 return False
-            if fewest != least[rule] and largest[rule] - fewest > most[rule]:
+            if fewest != least and rules.largest[rule] - fewest > most:
                 return False
-        elif not (
-            _allows(kind, bases[rule], most[rule], less)
-            and _allows(kind, bases[rule], most[rule], more)
-        ):
-            return False
+        else:
+            base = rules.bases[rule]
+            if not (_allows(kind, base, most, less) and _allows(kind, base, most, more)):
+                return False
     return True
 
 
 @numba.njit(cache=True, nogil=True)
-def _touched(of, weights, rows, domains, touched, sweep, item, other, here, there):
+def _touched(rules, touched, sweep, item, other, here, there):
     """Return whether the sweep has changed a rule already that an exchange changes for an item."""
-    for position in range(of.shape[1]):
-        rule = of[item, position]
+    for position in range(rules.of.shape[1]):
+        rule = rules.of[item, position]
         if rule == NO_RULE:
             break
-        apart = domains[rows[rule], here] != domains[rows[rule], there]
-        if apart and touched[rule] == sweep and _net(of, weights, item, other, position) != 0:
+        domains = rules.domains[rules.rows[rule]]
+        apart = domains[here] != domains[there]
+        if apart and touched[rule] == sweep and _net(rules, item, other, position) != 0:
             return True
     return False
 
 
 @numba.njit(cache=True, nogil=True)
-def _note(
-    of, weights, rows, domains, starts, touched, sweep, gains, known, item, other, here, there
-):
+def _note(rules, touched, sweep, gains, known, item, other, here, there):
     """Note what the exchange of an item for another one changes; return how much is noted."""
-    for position in range(of.shape[1]):
-        rule = of[item, position]
+    for position in range(rules.of.shape[1]):
+        rule = rules.of[item, position]
         if rule == NO_RULE:
             break
-        net = _net(of, weights, item, other, position)
-        a, b = domains[rows[rule], here], domains[rows[rule], there]
+        net = _net(rules, item, other, position)
+        a, b = rules.domains[rules.rows[rule], here], rules.domains[rules.rows[rule], there]
         if net == 0 or a == b or touched[rule] == sweep:
             continue
         touched[rule] = sweep
+        start = rules.starts[rule]
         for domain, gain in ((a, -net), (b, net)):
             if domain != NOWHERE:
-                gains[known, 0], gains[known, 1], gains[known, 2] = (
-                    rule,
-                    starts[rule] + domain,
-                    gain,
-                )
+                gains[known, 0], gains[known, 1], gains[known, 2] = rule, start + domain, gain
                 known += 1
     return known
 
 
 @numba.njit(cache=True, nogil=True)
-def _count(gains, known, starts, counts, least, largest):
+def _count(rules, gains, known):
     """Take over what was noted in a sweep."""
     for k in range(known):
-        counts[gains[k, 1]] += gains[k, 2]
+        rules.counts[gains[k, 1]] += gains[k, 2]
     for k in range(known):
         rule = gains[k, 0]
-        own = counts[starts[rule] : starts[rule + 1]]
-        least[rule], largest[rule] = own.min(), own.max()
+        own = rules.counts[rules.starts[rule] : rules.starts[rule + 1]]
+        rules.least[rule], rules.largest[rule] = own.min(), own.max()
 
 
 @numba.njit(cache=True, nogil=True)
-def _sweeps(
-    sizes,
-    room,
-    weights,
-    likes,
-    kinds,
-    barred,
-    endless,
-    slots,
-    loads,
-    of,
-    rule_weights,
-    rule_kinds,
-    bases,
-    most,
-    rows,
-    domains,
-    starts,
-    counts,
-    least_of,
-    largest_of,
-    stream,
-    first,
-    heats,
-    pairs,
-    taken,
-    gumbel,
-):
+def _sweeps(bins, stream, first, heats, pairs, taken, gumbel):
+    sizes, room, weights, likes, slots, loads = (
+        bins.sizes,
+        bins.room,
+        bins.weights,
+        bins.likes,
+        bins.slots,
+        bins.loads,
+    )
+    barred, rules = bins.barred, bins.rules
     count, width = slots.shape
     gap = len(sizes) - 1
     held = np.zeros(count, dtype=np.int64)
@@ -252,9 +187,9 @@ def _sweeps(
     to = np.arange(taken)
     above = np.empty(resources)
     beyond = np.empty(resources)
-    has_rules = of.shape[1] > 0
-    touched = np.full(len(rule_kinds), -1)
-    gains = np.empty((4 * pairs * of.shape[1], 3), dtype=np.int64)
+    has_rules = rules.of.shape[1] > 0
+    touched = np.full(len(rules.kinds), -1)
+    gains = np.empty((4 * pairs * rules.of.shape[1], 3), dtype=np.int64)
     for sweep in range(len(heats)):
         heat = heats[sweep]
         own = _draw(stream, np.uint64(first + sweep))
@@ -267,11 +202,11 @@ def _sweeps(
             mine_of = _draw(own, np.uint64(pair) + _PAIRS)
             at_known = _looked_at(at, mine_of, min(held[here] + 1, width), np.uint64(0))
             to_known = _looked_at(to, mine_of, min(held[there] + 1, width), _THEIRS)
-            apart = endless[here] != endless[there]
+            apart = bins.endless[here] != bins.endless[there]
             for d in range(resources):
                 above[d] = loads[here, d] - room[here, d]
                 beyond[d] = loads[there, d] - room[there, d]
-            home, away = kinds[here], kinds[there]
+            home, away = bins.kinds[here], bins.kinds[there]
             least, best_p, best_q = np.inf, -1, -1
             for p in range(at_known):
                 mine = slots[here, at[p]]
@@ -281,40 +216,8 @@ def _sweeps(
                     if apart and likes[mine] != likes[theirs]:
                         continue
                     if has_rules and not (
-                        _kept(
-                            of,
-                            rule_weights,
-                            rule_kinds,
-                            bases,
-                            most,
-                            rows,
-                            domains,
-                            starts,
-                            counts,
-                            least_of,
-                            largest_of,
-                            mine,
-                            theirs,
-                            here,
-                            there,
-                        )
-                        and _kept(
-                            of,
-                            rule_weights,
-                            rule_kinds,
-                            bases,
-                            most,
-                            rows,
-                            domains,
-                            starts,
-                            counts,
-                            least_of,
-                            largest_of,
-                            theirs,
-                            mine,
-                            there,
-                            here,
-                        )
+                        _kept(rules, mine, theirs, here, there)
+                        and _kept(rules, theirs, mine, there, here)
                     ):
                         continue
                     cost = 0.0
@@ -332,31 +235,12 @@ def _sweeps(
                 continue
             out, back = slots[here, at[best_p]], slots[there, to[best_q]]
             if has_rules:
-                if _touched(
-                    of, rule_weights, rows, domains, touched, sweep, out, back, here, there
-                ) or _touched(
-                    of, rule_weights, rows, domains, touched, sweep, back, out, there, here
+                if _touched(rules, touched, sweep, out, back, here, there) or _touched(
+                    rules, touched, sweep, back, out, there, here
                 ):
                     continue
-                for item, other, source, target in (
-                    (out, back, here, there),
-                    (back, out, there, here),
-                ):
-                    known = _note(
-                        of,
-                        rule_weights,
-                        rows,
-                        domains,
-                        starts,
-                        touched,
-                        sweep,
-                        gains,
-                        known,
-                        item,
-                        other,
-                        source,
-                        target,
-                    )
+                known = _note(rules, touched, sweep, gains, known, out, back, here, there)
+                known = _note(rules, touched, sweep, gains, known, back, out, there, here)
             for d in range(resources):
                 shift = sizes[back, d] - sizes[out, d]
                 loads[here, d] += shift
@@ -364,4 +248,4 @@ def _sweeps(
             _put(slots, held, here, at[best_p], back, gap)
             _put(slots, held, there, to[best_q], out, gap)
         if known:
-            _count(gains, known, starts, counts, least_of, largest_of)
+            _count(rules, gains, known)

@@ -6,8 +6,8 @@ in a sweep. So an exchange that keeps its rules by itself keeps them whatever ot
 not matter in which order pairs of bins are looked at.
 """
 
-from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +39,7 @@ class DomainCountRule(IntEnum):
     """The most more at most than in the domain with the least."""
 
 
-@dataclass(slots=True)
-class DomainCountRules:
+class DomainCountRules(NamedTuple):
     """Rules, the items that they are about, and what is counted.
 
     Attributes:
@@ -78,8 +77,8 @@ class DomainCountRules:
             slots: (bin, position) -> the item there.
 
         """
-        new = replace(
-            self, counts=self.beside.copy(), least=self.least.copy(), largest=self.largest.copy()
+        new = self._replace(
+            counts=self.beside.copy(), least=self.least.copy(), largest=self.largest.copy()
         )
         for position in range(self.of.shape[1]):
             rules = self.of[slots, position]

@@ -5,7 +5,7 @@ loop that does the same (`compiled_sweeps`). Both do the same steps and give the
 so that it does not matter which of them a machine has, but for the time.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,8 @@ PAIRS = 2**32
 the streams of pairs."""
 
 
-@dataclass(slots=True)
-class BinArrays:
-    """Bins and the items in them, as arrays.
+class BinArrays(NamedTuple):
+    """Bins and the items in them, as arrays: a tuple, which compiled code takes as it is.
 
     Attributes:
         sizes: (item, resource) -> amount.
