@@ -29,7 +29,7 @@ from placer_models.policy import (
 )
 from placer_models.taints import Taint
 from placer_models.topology import ARM, Topology
-from placer_models.typed import TrustedParts, check_types, suggests_names
+from placer_models.typed import TrustedParts, TypeChecked, check_types, suggests_names
 
 MOST_REMEMBERED = 256
 """The most values about the same nodes that are kept at a time."""
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 @suggests_names
 @dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(TypeChecked):
     """A kind of machine; many nodes may be of one kind.
 
     Attributes:
@@ -62,13 +62,10 @@ class Machine:
     sources: tuple[str, ...] = ()
     notes: str = ""
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @suggests_names
 @dataclass(frozen=True, slots=True)
-class Node:
+class Node(TypeChecked):
     """One node of the cluster.
 
     Attributes:
@@ -140,9 +137,6 @@ class Node:
     opened: bool = False
     defaults: Defaults = NO_DEFAULTS
     closed: bool = False
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
     @property
     def effective_strategy(self) -> NumaStrategy | None:
@@ -388,7 +382,7 @@ class RunningPod:
 
 
 @dataclass(frozen=True, slots=True)
-class RunningGang:
+class RunningGang(TypeChecked):
     """A gang of running pods: what they ask of each other's places (G5).
 
     Its members are the running pods whose placement names it.
@@ -403,9 +397,6 @@ class RunningGang:
     namespace: str
     gather: GatherLevel | None = None
     levels: tuple[LevelRule, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
     @property
     def key(self) -> tuple[str, str]:

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy, NumaStrategy
-from placer_models.typed import check_types, suggests_names
+from placer_models.typed import TypeChecked, suggests_names
 
 
 @suggests_names
 @dataclass(frozen=True, slots=True)
-class Defaults:
+class Defaults(TypeChecked):
     """What a scheduler is set to, once for all pods.
 
     The pod's word goes first, then the node's, then this. How CPUs are bound and kept apart is a
@@ -27,9 +27,6 @@ class Defaults:
     exclusive: ExclusivePolicy = ExclusivePolicy.NONE
     alignment: AlignmentPolicy = AlignmentPolicy.NONE
     numa_strategy: NumaStrategy | None = None
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 NO_DEFAULTS = Defaults()

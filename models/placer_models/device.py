@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from placer_models.capacity import Quantity
 from placer_models.selectors import Labels
-from placer_models.typed import check_types
+from placer_models.typed import TypeChecked, check_types
 
 GPU = "gpu"
 """The device type that has links."""
@@ -24,15 +24,12 @@ FunctionSelector = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class VirtualFunction:
+class VirtualFunction(TypeChecked):
     """One virtual function of a device (D1)."""
 
     minor: int
     bus_id: str
     labels: Labels = ()
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 def admits_function(selector: FunctionSelector, labels: Labels) -> bool:
@@ -42,7 +39,7 @@ def admits_function(selector: FunctionSelector, labels: Labels) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class Device(TypeChecked):
     """One device (D1). Types are plain names: ``gpu``, ``rdma``, or any other.
 
     Attributes:
@@ -68,9 +65,6 @@ class Device:
     bus_id: str = ""
     virtual_functions: tuple[VirtualFunction, ...] = ()
     capacity: tuple[Quantity, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from placer_models.capacity import MEMORY, PERCENT, Quantity
 from placer_models.device import GPU, Device
-from placer_models.typed import check_types
+from placer_models.typed import TypeChecked
 
 WHOLE_PERCENT = 100
 """All of one device."""
@@ -17,7 +17,7 @@ ShareAmounts = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceShare:
+class DeviceShare(TypeChecked):
     """What is taken of one device; None: not asked for.
 
     Attributes:
@@ -32,9 +32,6 @@ class DeviceShare:
     memory_bytes: int | None = None
     memory_percent: int | None = None
     capacity: tuple[Quantity, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
     @property
     def has_memory(self) -> bool:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from placer_models.placement import NamespacedName
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.reasons import Illegal, IllegalGangInGroup, IllegalMembers, Reason
-from placer_models.typed import check_types
+from placer_models.typed import TypeChecked
 
 IllegalPods = Mapping[NamespacedName, Illegal]
 """Key of an illegal pod that waits -> what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(TypeChecked):
     """A pod that waits, and that no solver is asked about.
 
     Attributes:
@@ -26,9 +26,6 @@ class LeftOut:
     namespace: str
     gang: str | None
     why: tuple[Reason, ...]
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 @dataclass(frozen=True, slots=True)

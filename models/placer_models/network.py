@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.policy import Strength
-from placer_models.typed import check_types
+from placer_models.typed import TypeChecked
 
 NODE_LEVEL = "node"
 """The narrowest level, which every node has."""
@@ -28,7 +28,7 @@ class GatherOrSpread(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LevelRule:
+class LevelRule(TypeChecked):
     """What a gang asks of one level.
 
     Attributes:
@@ -41,9 +41,6 @@ class LevelRule:
     grouping: GatherOrSpread
     strength: Strength = Strength.REQUIRED
     count: int = 1
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
     @property
     def required(self) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer_models.policy import MOST_WEIGHT
 from placer_models.selectors import LabelExpression, Labels, SelectorOperator, labels_meet
-from placer_models.typed import check_types
+from placer_models.typed import TypeChecked, check_types
 
 NAME_FIELD = "metadata.name"
 """The one field of a node that expressions may be about."""
@@ -76,7 +76,7 @@ class PreferredTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeAffinity:
+class NodeAffinity(TypeChecked):
     """What a pod asks, or would like, of its node.
 
     Attributes:
@@ -87,9 +87,6 @@ class NodeAffinity:
 
     required: tuple[NodeTerm, ...] = ()
     preferred: tuple[PreferredTerm, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
     def allows(self, name: str, labels: Labels) -> bool:
         """Return whether a pod may come to a node of that name and these labels."""

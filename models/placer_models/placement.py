@@ -11,7 +11,7 @@ from placer_models.device_share import DeviceShare
 from placer_models.environment import Env
 from placer_models.goals import Tier
 from placer_models.reasons import Blocked, FewMembers, GroupTooLarge, Reason
-from placer_models.typed import check_types
+from placer_models.typed import TypeChecked
 
 NamespacedName = tuple[str, str]
 """Namespace and name of a pod, a gang or another object."""
@@ -47,7 +47,7 @@ def did_you_mean_pod(key: NamespacedName, known: Iterable[NamespacedName]) -> st
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceGrant:
+class DeviceGrant(TypeChecked):
     """A device that a pod holds, or the part of it that it holds.
 
     Attributes:
@@ -63,12 +63,9 @@ class DeviceGrant:
     share: DeviceShare | None = None
     vfs: tuple[int, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class ContainerPlacement:
+class ContainerPlacement(TypeChecked):
     """The CPUs that one container may run on, its devices and its environment.
 
     Where each container is aligned by itself (C12), it also names what else the container has
@@ -91,12 +88,9 @@ class ContainerPlacement:
     env: Env = ()
     cpu_milli: tuple[tuple[int, int], ...] | None = None
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class PodPlacement:
+class PodPlacement(TypeChecked):
     """Where one pod runs, to the last CPU, byte and device.
 
     Attributes:
@@ -125,9 +119,6 @@ class PodPlacement:
     env: Env = ()
     cpu_milli: tuple[tuple[int, int], ...] | None = None
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
     @property
     def key(self) -> tuple[str, str]:
         """Namespace and name."""
@@ -139,13 +130,10 @@ class PodPlacement:
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(TypeChecked):
     """Places for some of the pods that wait; running pods are not repeated."""
 
     pods: tuple[PodPlacement, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 class Move(NamedTuple):
@@ -233,7 +221,7 @@ class TierValue(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Unplaced:
+class Unplaced(TypeChecked):
     """A pod without a place, and why.
 
     Attributes:
@@ -248,9 +236,6 @@ class Unplaced:
     reasons: tuple[str, ...]
     why: tuple[Reason, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
     @property
     def guessed(self) -> bool:
         """Whether a reason hangs on a guess of where running pods have their memory."""
@@ -259,7 +244,7 @@ class Unplaced:
 
 
 @dataclass(frozen=True, slots=True)
-class RejectedPlace:
+class RejectedPlace(TypeChecked):
     """A place that was chosen for a pod and broke a rule: a defect of Placer, which it survived.
 
     Attributes:
@@ -273,9 +258,6 @@ class RejectedPlace:
     node: str
     why: str
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
     @property
     def text(self) -> str:
         """What happened, in one sentence for people."""
@@ -287,7 +269,7 @@ class RejectedPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(TypeChecked):
     """Every pod has a place.
 
     Attributes:
@@ -301,12 +283,9 @@ class Placed:
     moves: tuple[Move, ...] = ()
     rejected: tuple[RejectedPlace, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class PartlyPlaced:
+class PartlyPlaced(TypeChecked):
     """Some pods have a place; the rest are listed with reasons.
 
     Attributes:
@@ -321,12 +300,9 @@ class PartlyPlaced:
     moves: tuple[Move, ...] = ()
     rejected: tuple[RejectedPlace, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Infeasible:
+class Infeasible(TypeChecked):
     """It is proven that no gang that waits can have a place.
 
     Attributes:
@@ -337,9 +313,6 @@ class Infeasible:
     unplaced: tuple[Unplaced, ...]
     rejected: tuple[RejectedPlace, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
     @property
     def guessed(self) -> bool:
         """Whether that hangs on a guess of where running pods have their memory."""
@@ -347,7 +320,7 @@ class Infeasible:
 
 
 @dataclass(frozen=True, slots=True)
-class GaveUp:
+class GaveUp(TypeChecked):
     """No placement was found, and none ruled out: the time ran out, or the fast path was all.
 
     Attributes:
@@ -358,9 +331,6 @@ class GaveUp:
     after_s: float
     unplaced: tuple[Unplaced, ...]
     rejected: tuple[RejectedPlace, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 Answer = Placed | PartlyPlaced | Infeasible | GaveUp

@@ -31,12 +31,12 @@ from placer_models.records import CachedHash
 from placer_models.taints import Toleration
 from placer_models.topology import Hugepages
 from placer_models.topology_spread import SpreadConstraint
-from placer_models.typed import check_types, suggests_names
+from placer_models.typed import TypeChecked, check_types, suggests_names
 
 
 @suggests_names
 @dataclass(frozen=True, slots=True)
-class DeviceRequest:
+class DeviceRequest(TypeChecked):
     """Devices of one type, on one node: whole ones, or the same share of each (D5).
 
     Attributes:
@@ -49,13 +49,10 @@ class DeviceRequest:
     count: int
     share: DeviceShare | None = None
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @suggests_names
 @dataclass(frozen=True, slots=True)
-class Resources:
+class Resources(TypeChecked):
     """Amounts of everything that can be asked for.
 
     Attributes:
@@ -72,9 +69,6 @@ class Resources:
     hugepages: tuple[Hugepages, ...] = ()
     devices: tuple[DeviceRequest, ...] = ()
     extended: tuple[tuple[str, int], ...] = ()
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
     def count_of(self, device_type: str) -> int:
         """Return how many devices of the type are asked for, whole or in part."""
@@ -101,7 +95,7 @@ class ContainerRole(StrEnum):
 
 @suggests_names
 @dataclass(frozen=True, slots=True)
-class Container:
+class Container(TypeChecked):
     """One container of a pod.
 
     Attributes:
@@ -115,9 +109,6 @@ class Container:
     requests: Resources
     role: ContainerRole = ContainerRole.APP
     cpu_limit_milli: int | None = None
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +315,7 @@ class PodSpec(CachedHash):
 
 @suggests_names
 @dataclass(frozen=True, slots=True)
-class Pod:
+class Pod(TypeChecked):
     """One pod. Its key (namespace, name) is unique in an instance.
 
     Attributes:
@@ -339,9 +330,6 @@ class Pod:
     limits: PodLimits = ()
     uid: str = ""
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
     @property
     def key(self) -> tuple[str, str]:
         """Namespace and name."""
@@ -355,7 +343,7 @@ class Pod:
 
 @suggests_names
 @dataclass(frozen=True, slots=True)
-class Gang:
+class Gang(TypeChecked):
     """Pods that run together: at least the minimum of them, or none (G1).
 
     Attributes:
@@ -376,9 +364,6 @@ class Gang:
     lone: bool = False
     levels: tuple[LevelRule, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
     @property
     def key(self) -> tuple[str, str]:
         """Namespace and name; a lone pod's gang has the pod's key."""
@@ -386,15 +371,12 @@ class Gang:
 
 
 @dataclass(frozen=True, slots=True)
-class GangGroup:
+class GangGroup(TypeChecked):
     """Gangs, by their keys, of which either all reach their minimum or none does (G1)."""
 
     name: str
     namespace: str
     gangs: tuple[tuple[str, str], ...]
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 def without_devices(containers: tuple[Container, ...]) -> tuple[Container, ...]:

@@ -6,7 +6,7 @@ from enum import Enum, StrEnum
 from typing import NamedTuple
 
 from placer_models.network import LevelRule
-from placer_models.typed import check_types
+from placer_models.typed import TypeChecked
 
 
 class NoPlaceStage(Enum):
@@ -58,7 +58,7 @@ class Blocker(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Blocked:
+class Blocked(TypeChecked):
     """Every node blocks the pod.
 
     Attributes:
@@ -73,9 +73,6 @@ class Blocked:
     nodes: tuple[tuple[Blocker, int], ...]
     alone: bool = False
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
     @property
     def guessed(self) -> int:
         """On how many nodes that hangs on a guess, as `Blocker.guessed` says."""
@@ -83,7 +80,7 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
-class FewMembers:
+class FewMembers(TypeChecked):
     """Fewer members of a gang than its minimum have places.
 
     Attributes:
@@ -101,12 +98,9 @@ class FewMembers:
     is_bound: bool
     guessed: bool = False
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class GroupTooLarge:
+class GroupTooLarge(TypeChecked):
     """There is no room for the minimum of every gang of a group.
 
     Attributes:
@@ -118,9 +112,6 @@ class GroupTooLarge:
     group: str
     guessed: bool = False
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
 class ReasonTimeout:
@@ -128,7 +119,7 @@ class ReasonTimeout:
 
 
 @dataclass(frozen=True, slots=True)
-class NotFound:
+class NotFound(TypeChecked):
     """There is room, but no place was found.
 
     Attributes:
@@ -139,9 +130,6 @@ class NotFound:
 
     node: str = ""
     gang: str = ""
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 class UnknownNameKind(Enum):
@@ -156,7 +144,7 @@ class UnknownNameKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class UnknownName:
+class UnknownName(TypeChecked):
     """The pod asks for something by a name that no node knows.
 
     Attributes:
@@ -173,12 +161,9 @@ class UnknownName:
     label: str = ""
     device_type: str = ""
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class KeptByCheckpoint:
+class KeptByCheckpoint(TypeChecked):
     """Checkpoints of kubelets keep devices from the pod that nobody in the instance holds.
 
     Attributes:
@@ -193,23 +178,17 @@ class KeptByCheckpoint:
     nodes: int
     all_nodes: int
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class MovesAllowed:
+class MovesAllowed(TypeChecked):
     """How many running pods could move, and how many of them may."""
 
     could: int
     may: int
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class RejectedPlaceReason:
+class RejectedPlaceReason(TypeChecked):
     """A place was chosen for the pod, and the judge rejected it: a defect of Placer.
 
     Attributes:
@@ -221,22 +200,16 @@ class RejectedPlaceReason:
     node: str
     why: str
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class LevelRuleReason:
+class LevelRuleReason(TypeChecked):
     """What the gang asks of the places of its members."""
 
     rule: LevelRule
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class GangMinimumReason:
+class GangMinimumReason(TypeChecked):
     """The gang runs with its minimum or not at all.
 
     Attributes:
@@ -249,23 +222,17 @@ class GangMinimumReason:
     members: int
     minimum: int
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class WholeGroupReason:
+class WholeGroupReason(TypeChecked):
     """Either all gangs of the group run, or none does."""
 
     group: str
     gangs: tuple[str, ...]
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Illegal:
+class Illegal(TypeChecked):
     """The pod asks for what no pod may ask for, wherever it might go.
 
     Attributes:
@@ -279,9 +246,6 @@ class Illegal:
     message: str
     where: str = ""
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
     @property
     def text(self) -> str:
         """All of it in one line."""
@@ -289,7 +253,7 @@ class Illegal:
 
 
 @dataclass(frozen=True, slots=True)
-class IllegalMembers:
+class IllegalMembers(TypeChecked):
     """Without its illegal members a gang has fewer than its minimum.
 
     Attributes:
@@ -303,23 +267,17 @@ class IllegalMembers:
     members: int
     minimum: int
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class IllegalGangInGroup:
+class IllegalGangInGroup(TypeChecked):
     """A gang group runs whole or not at all, and one of its gangs lacks its illegal members."""
 
     group: str
     gang: str
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class NotTried:
+class NotTried(TypeChecked):
     """The pod waits, and nobody looked for a place: not yet, or not with what is known of it.
 
     Attributes:
@@ -328,9 +286,6 @@ class NotTried:
     """
 
     why: str
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 Reason = (

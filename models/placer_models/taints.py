@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.selectors import label_as_integer
-from placer_models.typed import check_types
+from placer_models.typed import TypeChecked, check_types
 
 TAINT_WEIGHT = 100
 """The weight of a taint that only prefers to keep a pod off: that of the heaviest wish."""
@@ -28,15 +28,12 @@ class TaintEffect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Taint:
+class Taint(TypeChecked):
     """A taint of a node."""
 
     key: str
     value: str
     effect: TaintEffect
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
     @property
     def keeps_off(self) -> bool:

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.policy import CoreKind
-from placer_models.typed import check_types
+from placer_models.typed import TypeChecked, check_types
 
 ARM = "aarch64"
 """The architecture of Arm machines; ``arm64``, its name in container images, is read as this."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cpu:
+class Cpu(TypeChecked):
     """One logical CPU, that is one hardware thread.
 
     Attributes:
@@ -35,23 +35,17 @@ class Cpu:
     kind: CoreKind = CoreKind.PERFORMANCE
     online: bool = True
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Hugepages:
+class Hugepages(TypeChecked):
     """Pages of one size."""
 
     page_bytes: int
     count: int
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class NumaNode:
+class NumaNode(TypeChecked):
     """One NUMA node; it may have no CPU, or no memory that pods can have.
 
     Attributes:
@@ -62,9 +56,6 @@ class NumaNode:
     id: int
     memory_bytes: int
     hugepages: tuple[Hugepages, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 class Core(NamedTuple):

@@ -70,6 +70,15 @@ def check_types(word: Any) -> None:
             raise _error(kind.__name__, arguments[at], values[at])
 
 
+class TypeChecked:
+    """A dataclass whose arguments are checked by `check_types` when an object is made."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        check_types(self)
+
+
 def check_argument_types(call: Callable[P, R]) -> Callable[P, R]:
     """Let a function or a method check the types of its arguments before anything else.
 

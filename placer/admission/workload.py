@@ -7,11 +7,11 @@ from placer.queue.model import ChosenFlow, JobBypass
 from placer.scheduling.decision import Batch, Decision
 from placer_models.placement import NamespacedName, Unplaced
 from placer_models.pod import Gang, GangGroup
-from placer_models.typed import check_types
+from placer_models.typed import TypeChecked
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(TypeChecked):
     """A unit that starts as a whole: a gang, a lone pod, or a gang group.
 
     Attributes:
@@ -27,9 +27,6 @@ class Workload:
     gangs: tuple[Gang, ...]
     group: GangGroup | None = None
     length_us: int | None = None
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
     @property
     def width(self) -> int:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from placer_models.placement import NamespacedName
 from placer_models.reasons import UnplacedVerdict
-from placer_models.typed import check_types
+from placer_models.typed import TypeChecked
 from placer_models.whatif.change import InstanceChange
 
 CHANGE_KINDS = (
@@ -22,7 +22,7 @@ CHANGE_KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class FunnelStep:
+class FunnelStep(TypeChecked):
     """How many nodes remain after one more rule; the rules are in one stated order.
 
     Attributes:
@@ -37,12 +37,9 @@ class FunnelStep:
     nodes: int
     subjects: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class HoldingPod:
+class HoldingPod(TypeChecked):
     """A pod that has what is missing.
 
     Attributes:
@@ -55,9 +52,6 @@ class HoldingPod:
     pod: NamespacedName
     amount: int | None
     placed: bool
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from placer_models.pod import Gang, Pod
 from placer_models.policy import AlignmentScope
 from placer_models.reach import without_asks_beyond_node
 from placer_models.taints import TaintEffect
-from placer_models.typed import check_types
+from placer_models.typed import TypeChecked
 
 _NOT_OF_THE_NODE = frozenset({"containers", "container-parts", "environment"})
 """Rules about what a pod was given when it came: no update of a node can break them."""
@@ -31,7 +31,7 @@ _OF_POOLS = frozenset({"shared-pool", "be-pool", "bound-pool", "constrained-burs
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class Misfit(TypeChecked):
     """A running pod that breaks a rule of its own: it could not come to where it is now.
 
     Attributes:
@@ -45,9 +45,6 @@ class Misfit:
     node: str
     rule: str
     message: str
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 def misfits_of(instance: Instance) -> tuple[Misfit, ...]:

@@ -8,7 +8,7 @@ from math import ceil
 
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Gang
-from placer_models.typed import check_types
+from placer_models.typed import TypeChecked
 from placer_models.whatif.change import InstanceChange
 
 SPARE = "-headroom"
@@ -16,7 +16,7 @@ SPARE = "-headroom"
 
 
 @dataclass(frozen=True, slots=True)
-class NodeOffer:
+class NodeOffer(TypeChecked):
     """Nodes that can be bought, as many as needed.
 
     Attributes:
@@ -31,9 +31,6 @@ class NodeOffer:
     price: Decimal
     most: int | None = None
     pack: int = 1
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
     @property
     def name(self) -> str:

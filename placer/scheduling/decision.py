@@ -8,7 +8,7 @@ from placer_models.cluster import Instance
 from placer_models.demand import ExpectedDemand
 from placer_models.placement import Answer, Move, PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
-from placer_models.typed import check_argument_types, check_types, suggests_names
+from placer_models.typed import TypeChecked, check_argument_types, check_types, suggests_names
 
 
 @suggests_names
@@ -37,7 +37,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(TypeChecked):
     """The change that a call has made.
 
     Attributes:
@@ -58,12 +58,9 @@ class Change:
     laid_anew: tuple[PodPlacement, ...] = ()
     moved: tuple[Move, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(TypeChecked):
     """Where the pods of a batch run, decided on one version of the state.
 
     Attributes:
@@ -83,9 +80,6 @@ class Decision:
     change: Change | None = None
     demand: ExpectedDemand | None = None
 
-    def __post_init__(self) -> None:
-        check_types(self)
-
     @property
     def moves(self) -> tuple[Move, ...]:
         """The running pods that get other places, in an order in which each finds its own free.
@@ -103,7 +97,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(TypeChecked):
     """The whole state at one moment.
 
     Attributes:
@@ -117,9 +111,6 @@ class Snapshot:
     instance: Instance
     version: int
     expectation: Expectation = field(default=NOTHING_EXPECTED, compare=False)
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 @check_argument_types

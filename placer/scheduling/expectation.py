@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 
 from placer_models.demand import ExpectedDemand, ExpectedShape
 from placer_models.placement import NamespacedName
-from placer_models.typed import check_types
+from placer_models.typed import TypeChecked
 
 Arrived = tuple[NamespacedName, ExpectedShape | None]
 """Key of a pod, and what it asks for; None if the strategy does not look at it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(TypeChecked):
     """What a Scheduler expects, at one moment.
 
     Attributes:
@@ -30,9 +30,6 @@ class Expectation:
     arrivals: int = 0
     next_count: int = 0
     idle_milli: int = 0
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
     @property
     def given(self) -> ExpectedDemand | None:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from placer.greedy.scorer import NodeScoring
 from placer.search.halt import Halt
 from placer_models.node_strategy import NodeStrategy
-from placer_models.typed import check_types, suggests_names
+from placer_models.typed import TypeChecked, suggests_names
 
 
 class Engine(StrEnum):
@@ -39,7 +39,7 @@ def _cores() -> int:
 
 @suggests_names
 @dataclass(frozen=True, slots=True)
-class SolveOptions:
+class SolveOptions(TypeChecked):
     """How to solve.
 
     Attributes:
@@ -65,6 +65,3 @@ class SolveOptions:
     scoring: NodeScoring | None = None
     order: BatchOrder = BatchOrder.ARRIVAL
     halt: Halt | None = field(default=None, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        check_types(self)

@@ -159,7 +159,6 @@ PLAIN = {
     "quantity.format_bytes",
     "quantity.cpu_amount_in_words",
     "topology_spread.SpreadConstraint.keys",
-    "typed.check_types",
     "typed.check_argument_types",
 }
 """What is but text for people, the name of a field or a look at one: no rule is in it."""

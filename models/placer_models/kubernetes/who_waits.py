@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placer_models.typed import check_types
+from placer_models.typed import TypeChecked
 
 
 class IgnoredAsk(StrEnum):
@@ -14,7 +14,7 @@ class IgnoredAsk(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingPodFilter:
+class WaitingPodFilter(TypeChecked):
     """Which pods of a dump are to be placed.
 
     Attributes:
@@ -28,9 +28,6 @@ class WaitingPodFilter:
     schedulers: frozenset[str] = frozenset()
     gated: bool = False
     ignored: frozenset[IgnoredAsk] = frozenset()
-
-    def __post_init__(self) -> None:
-        check_types(self)
 
 
 ALL = WaitingPodFilter()
