@@ -17,7 +17,7 @@ from placer_models.legal_shares import (
     units_of_shared_quantities,
     unsupported_share_faults,
 )
-from placer_models.pod import Container, ContainerRole, Pod, PodSpec, Resources
+from placer_models.pod import Container, ContainerRole, Pod, PodSpec
 from placer_models.policy import BindPolicy, ExclusivePolicy
 from placer_models.quantity import cpu_amount_in_words
 from placer_models.reasons import Illegal
@@ -212,47 +212,35 @@ def _containers(spec: PodSpec) -> Iterator[SpecFault]:
 def _amounts(container: Container, at: FaultPath) -> Iterator[SpecFault]:
     """Check that amounts are 0 or more, and that shares of devices are possible."""
     asked = container.requests
-    if _least_amount(asked) < 0:
-        yield from _negative_amounts(container, at)
+    yield from _negative_amounts(container, at)
     for i, request in enumerate(asked.devices):
         if request.share is not None:
             for field, value, message in share_faults(request.type, request.share):
                 yield SpecFault((*at, "devices", i, "share", *field), value, message)
 
 
-def _least_amount(asked: Resources) -> int:
-    """Return the least of all amounts that are asked for: a quick look, for most are 0 or more."""
-    least = min(asked.cpu_milli, asked.memory_bytes)
-    for request in asked.devices:
-        least = min(least, request.count)
-    for pages in asked.hugepages:
-        least = min(least, pages.count)
-    for _, amount in asked.extended:
-        least = min(least, amount)
-    return least
-
-
 def _negative_amounts(container: Container, at: FaultPath) -> Iterator[SpecFault]:
     """Yield the amounts below 0."""
+
+    def fault(field: FaultPath, amount: int, what: str) -> SpecFault:
+        message = f"container {container.name!r} asks for {amount} {what}; amounts are 0 or more"
+        return SpecFault((*at, *field), amount, message)
+
     asked = container.requests
-    amounts: list[tuple[FaultPath, int, str]] = [
-        (("cpu_milli",), asked.cpu_milli, "cpu_milli"),
-        (("memory_bytes",), asked.memory_bytes, "memory_bytes"),
-    ]
+    for word in ("cpu_milli", "memory_bytes"):
+        if getattr(asked, word) < 0:
+            yield fault((word,), getattr(asked, word), word)
     for i, pages in enumerate(asked.hugepages):
-        what = f"hugepages of {pages.page_bytes} bytes"
-        amounts.append((("hugepages", i, "count"), pages.count, what))
+        if pages.count < 0:
+            what = f"hugepages of {pages.page_bytes} bytes"
+            yield fault(("hugepages", i, "count"), pages.count, what)
     for i, (name, amount) in enumerate(asked.extended):
-        amounts.append((("extended", i), amount, name))
-    for i, request in enumerate(asked.devices):
-        what = f"devices of type {request.type!r}"
-        amounts.append((("devices", i, "count"), request.count, what))
-    for field, amount, what in amounts:
         if amount < 0:
-            message = (
-                f"container {container.name!r} asks for {amount} {what}; amounts are 0 or more"
-            )
-            yield SpecFault((*at, *field), amount, message)
+            yield fault(("extended", i), amount, name)
+    for i, request in enumerate(asked.devices):
+        if request.count < 0:
+            what = f"devices of type {request.type!r}"
+            yield fault(("devices", i, "count"), request.count, what)
 
 
 def _shares_at_one_container(spec: PodSpec) -> Iterator[SpecFault]:

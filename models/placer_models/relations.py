@@ -117,7 +117,6 @@ class Relation:
         node_local_spec: Returns a spec with only what it asks of its own node.
         inside: Returns a spec with only what it asks of places inside its node.
         asked_by_gang: Whether a gang asks by it where its members are.
-        lasts: Whether a pod goes on asking once it runs, of pods that come later.
         without_company: Returns a spec without what pods that come later may still bring.
         may_open: Whether pods that come later may open nodes to a pod, even without company.
         firsts: Yields terms that a pod keeps without company, as long as it is the first that
@@ -140,7 +139,6 @@ class Relation:
     node_local_spec: Callable[[PodSpec], PodSpec]
     inside: Callable[[PodSpec], PodSpec]
     asked_by_gang: Callable[[Gang | RunningGang], bool] = lambda _: False
-    lasts: bool = True
     without_company: Callable[[PodSpec], PodSpec] = _unchanged
     may_open: Callable[[PodSpec], bool] = lambda _: True
     firsts: Callable[[PodSpec], Iterable[AffinityTerm]] = _no_terms
@@ -299,7 +297,6 @@ def domain_limit_pod_relation(
         reaches=asked,
         node_local_spec=without,
         inside=without,
-        lasts=False,
         may_open=may_open,
         topologies=lambda spec: (one.topology for one in limits(spec, "") if one.topology),
         lookout=lookout,
@@ -343,15 +340,14 @@ RELATIONS = (
         node_local_spec=_unchanged,
         inside=_unchanged,
         asked_by_gang=lambda gang: bool(gang.gather or gang.levels),
-        lasts=False,
         may_open=lambda _: False,
         lookout=lambda _: lambda _, __: (),
     ),
 )
 """The rules by which pods look at others."""
 
-_LASTING = tuple(relation.asked for relation in RELATIONS if relation.lasts)
-"""Say whether a pod asks by a rule that it keeps on asking for once it runs."""
+_LASTING = tuple(relation.asked for relation in RELATIONS if not relation.rule)
+"""Say whether a pod asks by a rule that it keeps on asking for once it runs, as limits are not."""
 
 
 def looks_at_others(spec: PodSpec) -> bool:

@@ -1,6 +1,7 @@
 """Rests of nodes, as far as strategy `expected` looks at them: CPU, memory, parts of GPUs."""
 
 from placer.counting.account import Account
+from placer_models.demand import WHOLE_MILLI
 from placer_models.device import GPU
 from placer_models.device_share import ShareAmounts, device_capacity_of, whole_device_amounts
 from placer_models.expected import NodeLeft
@@ -20,7 +21,7 @@ def node_left(account: Account, *, with_memory: bool = False) -> NodeLeft:
         if device.type == GPU:
             key = device.type, device.minor
             if key in devices.free:
-                milli.append(1000)
+                milli.append(WHOLE_MILLI)
             elif amounts := devices.shared.get(key):
                 milli.append(
                     gpu_milli_left(amounts, whole_device_amounts(device_capacity_of(device)))
@@ -32,4 +33,6 @@ def node_left(account: Account, *, with_memory: bool = False) -> NodeLeft:
 
 def gpu_milli_left(left: ShareAmounts, has: ShareAmounts) -> int:
     """Return the part left of a GPU in thousandths: that of its scarcest quantity."""
-    return max(0, min(1000 * amount // total for amount, total in zip(left, has, strict=True)))
+    return max(
+        0, min(WHOLE_MILLI * amount // total for amount, total in zip(left, has, strict=True))
+    )

@@ -166,16 +166,7 @@ def _spare(amounts: list[CellAmounts], need: CellAmounts, mask: tuple[int, ...])
 
 def _need(node: NodeState, shape: Shape, fit: Fit) -> CellAmounts:
     """Return what the cells have to hold, less the free devices that are in no cell."""
-    of_no_cell = [
-        sum(
-            count
-            for bank in node.banks
-            if bank.type == kind
-            for count, cell in zip(bank.free, bank.cells, strict=True)
-            if cell is None
-        )
-        for kind, _ in shape.devices
-    ]
+    of_no_cell = _devices_in(node, shape, None)
     devices = (
         max(0, count - free) for (_, count), free in zip(shape.devices, of_no_cell, strict=True)
     )
@@ -201,7 +192,8 @@ def _amounts(node: NodeState, shape: Shape, fit: Fit, cell: int) -> CellAmounts:
     return (cpus, *has.amounts, *_devices_in(node, shape, cell))
 
 
-def _devices_in(node: NodeState, shape: Shape, cell: int) -> tuple[int, ...]:
+def _devices_in(node: NodeState, shape: Shape, cell: int | None) -> tuple[int, ...]:
+    """Return the free devices of each type that are in a cell, or in none."""
     return tuple(
         sum(
             count

@@ -206,17 +206,17 @@ class Objects:
         group = found.api_version.rpartition("/")[0]
         match found.kind:
             case "Node" if not group:
-                self._put(self.nodes, found, node_part, lambda part: part.identity.name)
+                self._put(self.nodes, found, node_part, _name)
             case "Namespace" if not group:
-                self._put(self.namespaces, found, namespace_part, lambda part: part.identity.name)
+                self._put(self.namespaces, found, namespace_part, _name)
             case "Pod" if not group:
-                part = self._put(self.pods, found, pod_part, lambda part: part.identity.key)
+                part = self._put(self.pods, found, pod_part, _key)
                 if self.keeps_whole and not part.node:
                     self.whole[part.identity.key] = found.value
             case "NodeResourceTopology" if group == "topology.node.k8s.io":
-                self._put(self.topologies, found, topology_part, lambda part: part.identity.name)
+                self._put(self.topologies, found, topology_part, _name)
             case "Device" if group == "scheduling.koordinator.sh":
-                self._put(self.devices, found, device_part, lambda part: part.identity.name)
+                self._put(self.devices, found, device_part, _name)
             case "PodGroup" if group in (*CRD_GROUPS, KUBERNETES_GROUP):
                 self._put(
                     self.groups,
@@ -225,15 +225,11 @@ class Objects:
                     lambda part: (part.is_kubernetes, *part.identity.key),
                 )
             case "PriorityClass" if group == "scheduling.k8s.io":
-                self._put(
-                    self.priorities, found, priority_class_part, lambda part: part.identity.name
-                )
+                self._put(self.priorities, found, priority_class_part, _name)
             case "PersistentVolume" if not group:
-                self._put(self.volumes, found, volume_part, lambda part: part.identity.name)
+                self._put(self.volumes, found, volume_part, _name)
             case "PersistentVolumeClaim" if not group:
-                self._put(
-                    self.volume_claims, found, volume_claim_part, lambda part: part.identity.key
-                )
+                self._put(self.volume_claims, found, volume_claim_part, _key)
             case _ if group == "storage.k8s.io":
                 return self._take_storage(found)
             case _ if found.api_version in CLAIM_VERSIONS:
@@ -245,20 +241,13 @@ class Objects:
     def _take_claims(self, found: ReadObject) -> bool:
         match found.kind:
             case "ResourceSlice":
-                self._put(self.slices, found, slice_part, lambda part: part.identity.name)
+                self._put(self.slices, found, slice_part, _name)
             case "DeviceClass":
-                self._put(
-                    self.device_classes, found, device_class_part, lambda part: part.identity.name
-                )
+                self._put(self.device_classes, found, device_class_part, _name)
             case "ResourceClaim":
-                self._put(self.claims, found, claim_part, lambda part: part.identity.key)
+                self._put(self.claims, found, claim_part, _key)
             case "ResourceClaimTemplate":
-                self._put(
-                    self.claim_templates,
-                    found,
-                    claim_template_part,
-                    lambda part: part.identity.key,
-                )
+                self._put(self.claim_templates, found, claim_template_part, _key)
             case _:
                 return False
         return True
@@ -266,22 +255,15 @@ class Objects:
     def _take_storage(self, found: ReadObject) -> bool:
         match found.kind:
             case "StorageClass":
-                self._put(
-                    self.storage_classes, found, storage_class_part, lambda part: part.identity.name
-                )
+                self._put(self.storage_classes, found, storage_class_part, _name)
             case "CSIDriver":
-                self._put(self.csi_drivers, found, csi_driver_part, lambda part: part.identity.name)
+                self._put(self.csi_drivers, found, csi_driver_part, _name)
             case "CSINode":
-                self._put(self.csi_nodes, found, csi_node_part, lambda part: part.identity.name)
+                self._put(self.csi_nodes, found, csi_node_part, _name)
             case "CSIStorageCapacity":
-                self._put(
-                    self.storage_capacities,
-                    found,
-                    storage_capacity_part,
-                    lambda part: part.identity.key,
-                )
+                self._put(self.storage_capacities, found, storage_capacity_part, _key)
             case "VolumeAttachment":
-                self._put(self.attachments, found, attachment_part, lambda part: part.identity.name)
+                self._put(self.attachments, found, attachment_part, _name)
             case _:
                 return False
         return True
@@ -302,3 +284,11 @@ class Objects:
         self.places[title] = (found.file, found.line)
         known[key(part)] = part
         return part
+
+
+def _name(part: _Part) -> str:
+    return part.identity.name
+
+
+def _key(part: _Part) -> NamespacedName:
+    return part.identity.key

@@ -14,7 +14,6 @@ from placer.plan.question import (
     NodeOffer,
     PlanQuestion,
     PlanScenario,
-    renamed_gang,
     stem_of,
 )
 from placer.plan.readable import is_consequential_fault, without_wrong_fields
@@ -276,20 +275,9 @@ def with_more_pods(instance: Instance, more: Sequence[tuple[str, int]]) -> Insta
 
     """
     gangs = list(instance.gangs)
-    taken = {gang.key for gang in gangs} | {pod.key for gang in gangs for pod in gang.pods}
-    taken |= {one.pod.key for one in instance.running}
+    taken = keys_in_use(instance)
     for name, count in more:
-        like = _gang_named(instance, name)
-        number = 0
-        for _ in range(count):
-            while True:
-                number += 1
-                copied = renamed_gang(like, f"more-{number}")
-                keys = {copied.key, *(pod.key for pod in copied.pods)}
-                if keys.isdisjoint(taken):
-                    break
-            taken |= keys
-            gangs.append(copied)
+        gangs += further_gangs([_gang_named(instance, name)] * count, taken)
     return replace(instance, gangs=tuple(gangs))
 
 

@@ -36,7 +36,7 @@ from placer_models.placement import (
     PodPlacement,
 )
 from placer_models.pod import Gang, Pod
-from placer_models.problem.problem import Choice, Choices
+from placer_models.problem.problem import Choice, Choices, Problem
 from placer_models.reasons import Blocker
 from placer_models.relations import asks_something_of_newcomers, looks_at_others, term_matches_pod
 
@@ -186,19 +186,16 @@ class _Counter:
 
     def __post_init__(self) -> None:
         one = replace(self.base, gangs=tuple(self._gangs(1)))
-        problem = build_problem(
-            one,
-            self.baseline.accounts,
-            each_core=True,
-            absolute=True,
-            cache=self.baseline.cache.problems,
-        )
-        table = GreedyNodeTable(problem)
+        table = GreedyNodeTable(self._problem(one))
         self._states = [table.state(node) for node in range(len(self.base.nodes))]
         self._filled = {
-            state: self._fill(table, problem.pods[0], state)
+            state: self._fill(table, table.problem.pods[0], state)
             for state in dict.fromkeys(self._states)
         }
+
+    def _problem(self, instance: Instance) -> Problem:
+        accounts, cache = self.baseline.accounts, self.baseline.cache.problems
+        return build_problem(instance, accounts, each_core=True, absolute=True, cache=cache)
 
     def _fill(self, table: GreedyNodeTable, shape: int, state: int) -> _Filled:
         node = bin_kind_of(table.problem, table.left(state), by_numa_node=True)
@@ -226,13 +223,7 @@ class _Counter:
             for i, state in enumerate(self._states)
         )
         instance = replace(self.base, gangs=tuple(self._gangs(sum(counts))))
-        problem = build_problem(
-            instance,
-            self.baseline.accounts,
-            each_core=True,
-            absolute=True,
-            cache=self.baseline.cache.problems,
-        )
+        problem = self._problem(instance)
         choices: Choices = {}
         more: list[PodPlacement] = []
         first = 0

@@ -1,12 +1,13 @@
 """The question of a plan: what is there, what is asked for, and what can be bought."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil
 
 from placer_models.cluster import Instance, Node
+from placer_models.placement import NamespacedName
 from placer_models.pod import Gang
 from placer_models.typed import TypeChecked
 from placer_models.whatif.change import InstanceChange
@@ -210,9 +211,7 @@ def gangs_of_scenario(instance: Instance, scenario: PlanScenario) -> tuple[Gang,
         scenario: The scenario.
 
     """
-    taken = {pod.key for gang in instance.gangs for pod in gang.pods}
-    taken |= {gang.key for gang in instance.gangs}
-    taken |= {running.pod.key for running in instance.running}
+    taken = keys_in_use(instance)
     return tuple(
         gang
         for series in gang_series_of(instance.gangs)
@@ -220,11 +219,29 @@ def gangs_of_scenario(instance: Instance, scenario: PlanScenario) -> tuple[Gang,
     )
 
 
-def _scaled(series: GangSeries, count: int, taken: set[tuple[str, str]]) -> Iterator[Gang]:
+def _scaled(series: GangSeries, count: int, taken: set[NamespacedName]) -> Iterator[Gang]:
     yield from series.gangs[:count]
+    more = range(len(series.gangs), count)
+    yield from further_gangs([series.gangs[i % len(series.gangs)] for i in more], taken)
+
+
+def keys_in_use(instance: Instance) -> set[NamespacedName]:
+    """Return the keys of all gangs that wait, and of all pods."""
+    keys = {pod.key for gang in instance.gangs for pod in gang.pods}
+    keys |= {gang.key for gang in instance.gangs}
+    return keys | {running.pod.key for running in instance.running}
+
+
+def further_gangs(each_like: Iterable[Gang], taken: set[NamespacedName]) -> Iterator[Gang]:
+    """Yield gangs like some, with names of their own: with the first numbers that are not taken.
+
+    Args:
+        each_like: The gangs that they are like, one each.
+        taken: The keys that are in use; gets theirs.
+
+    """
     number = 0
-    for index in range(len(series.gangs), count):
-        like = series.gangs[index % len(series.gangs)]
+    for like in each_like:
         while True:
             number += 1
             copied = renamed_gang(like, f"more-{number}")

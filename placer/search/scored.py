@@ -38,16 +38,22 @@ def expected_shape_prices_on(
 ) -> tuple[int, ...]:
     """Return the prices on nodes as their accounts say that they are, as the judge finds them."""
     known: dict[int, NodeLeft] = {}
-    rows = []
-    for account, may in zip(
-        accounts, shapes_admitted_by_each_node(demand, Nodes.of(nodes)), strict=True
-    ):
+    lefts = []
+    for account in accounts:
         # Idle nodes that are alike share their account.
         left = known.get(id(account))
         if left is None:
             left = node_left(account, with_memory=demand.looks_at_memory)
             known[id(account)] = left
-        rows.append((may, left))
+        lefts.append(left)
+    return shape_prices_on(demand, Nodes.of(nodes), lefts)
+
+
+def shape_prices_on(
+    demand: ExpectedDemand, nodes: Nodes, lefts: Iterable[NodeLeft]
+) -> tuple[int, ...]:
+    """Return the prices on nodes that have so much left."""
+    rows = zip(shapes_admitted_by_each_node(demand, nodes), lefts, strict=True)
     return shape_prices_by_arrays(demand, alike_counted_together(rows))
 
 

@@ -191,43 +191,29 @@ def spread_threads_touch_different_cores(model: CpModel, problem: Problem, x: Va
 def a_used_shared_pool_has_a_cpu(model: CpModel, problem: Problem, x: Variables) -> None:
     """Where an LS pod runs, there is a CPU that no pod owns."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
-        owned = LinearExpr.sum(
-            [assignment.shape.owned_cpus * assignment.count for assignment in assignments]
-        )
+        using = [] if node.has_shared else [one for one in assignments if one.shape.shared]
+        owned = LinearExpr.sum([one.shape.owned_cpus * one.count for one in assignments])
         if node.has_shared and node.pool_cpus:  # an empty pool has no CPU to give away
             model.add(owned <= node.pool_cpus - 1)
-        for assignment in assignments:
-            if assignment.shape.shared and not node.has_shared:
-                some = _some(
-                    model,
-                    assignment.count,
-                    assignment.most,
-                    f"shared[{assignment.unit},{node.name}]",
-                )
-                model.add(owned + some <= node.pool_cpus)
+        for one in using:
+            some = _some(model, one.count, one.most, f"shared[{one.unit},{node.name}]")
+            model.add(owned + some <= node.pool_cpus)
 
 
 def a_used_best_effort_pool_has_a_cpu(model: CpModel, problem: Problem, x: Variables) -> None:
     """Where a BE pod runs, there is a CPU that no LSE pod owns."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
+        using = (
+            [] if node.has_best_effort else [one for one in assignments if one.shape.best_effort]
+        )
         owned = LinearExpr.sum(
-            [
-                assignment.shape.owned_cpus * assignment.count
-                for assignment in assignments
-                if assignment.shape.exclusive
-            ]
+            [one.shape.owned_cpus * one.count for one in assignments if one.shape.exclusive]
         )
         if node.has_best_effort and node.best_effort_cpus:
             model.add(owned <= node.best_effort_cpus - 1)
-        for assignment in assignments:
-            if assignment.shape.best_effort and not node.has_best_effort:
-                some = _some(
-                    model,
-                    assignment.count,
-                    assignment.most,
-                    f"best_effort[{assignment.unit},{node.name}]",
-                )
-                model.add(owned + some <= node.best_effort_cpus)
+        for one in using:
+            some = _some(model, one.count, one.most, f"best_effort[{one.unit},{node.name}]")
+            model.add(owned + some <= node.best_effort_cpus)
 
 
 def _some(model: CpModel, count: IntVar, most: int, name: str) -> IntVar:

@@ -7,14 +7,13 @@ import numpy as np
 from placer.counting.account import Account
 from placer.counting.left import node_left
 from placer.greedy.columns import Indices, Mask, Numbers
-from placer.greedy.expected.arrays import shape_prices_by_arrays
 from placer.greedy.free_nodes import MILLI_PER_PERCENT
 from placer.greedy.scorer import ScorerColumns
 from placer.search.by_columns.simple_asks import SimpleAsk
 from placer.search.by_columns.simple_nodes import SimpleRow, has_simple_pods, row_of, simple_nodes
+from placer.search.scored import shape_prices_on
 from placer_models.cluster import Nodes
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import alike_counted_together, shapes_admitted_by_each_node
 from placer_models.incremental import PersistentTuple, changed_indices
 
 
@@ -24,6 +23,7 @@ class SimpleNodeColumns:
     Attributes:
         free: What scorers see of them; its columns of GPUs are those of ``SimpleRow``.
         pods: How many pods more each node takes.
+        rows: What is left on each node, as far as numbers tell it.
         alike: A number for each node; nodes with one number have the same row.
         changed: The indices of nodes that have changed so far, one after the other.
         idle_milli: What is left of all GPUs, in 1/1000.
@@ -52,17 +52,9 @@ class SimpleNodeColumns:
         distinct = {id(account): account for account in accounts}
         row_by_id = {number: row_of(account) for number, account in distinct.items()}
         self.rows = [row_by_id[id(account)] for account in accounts]
-        asks = {number for number, account in distinct.items() if account.affine}
-        odd = {number for number, account in distinct.items() if not has_simple_pods(account)}
-        for at, (account, is_simple) in enumerate(zip(accounts, simple or (), strict=True)):
-            if not is_simple or id(account) in odd:
-                self._odd.add(at)
-            if id(account) in asks:
-                self._asking.add(at)
-        idle = {row: sum(row.gpu_milli) for row in row_by_id.values()}
-        self._idle = [idle[row] for row in self.rows]
-        for at in self._odd:
-            self._idle[at] = self._idle_on(at)
+        for at, account in enumerate(accounts):
+            self._sort(at, account)
+        self._idle = [self._idle_on(at) for at in range(len(nodes))]
         self.idle_milli = sum(self._idle)
         most = max((len(row.gpu_milli) for row in self.rows), default=0)
         gpus: Numbers = np.zeros((len(nodes), most), dtype=np.int64)
@@ -152,8 +144,7 @@ class SimpleNodeColumns:
         lefts = [of_row[row] for row in self.rows]
         for at in self._odd:
             lefts[at] = node_left(self._accounts[at], with_memory=with_memory)
-        each = zip(shapes_admitted_by_each_node(demand, self._nodes), lefts, strict=True)
-        return shape_prices_by_arrays(demand, alike_counted_together(each))
+        return shape_prices_on(demand, self._nodes, lefts)
 
     def _write(self, at: int, row: SimpleRow) -> None:
         self.rows[at] = row
