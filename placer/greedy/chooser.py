@@ -166,15 +166,13 @@ def _spare(amounts: list[CellAmounts], need: CellAmounts, mask: tuple[int, ...])
 
 def _need(node: NodeState, shape: Shape, fit: Fit) -> CellAmounts:
     """Return what the cells have to hold, less the free devices that are in no cell."""
+    asked = (*(count for _, count in shape.devices), *(need.count for need in shape.shares))
     of_no_cell = _devices_in(node, shape, None)
-    devices = (
-        max(0, count - free) for (_, count), free in zip(shape.devices, of_no_cell, strict=True)
-    )
-    shares = (max(0, n.count - fitting_device_count(node, n, None)) for n in shape.shares)
+    devices = (max(0, count - free) for count, free in zip(asked, of_no_cell, strict=True))
     cpus = shape.burst_cpus or shape.owned_cpus
     if fit.binds(shape) and not shape.burst_cpus:
         cpus = shape.pool_milli
-    return (cpus, *shape.in_cells, *devices, *shares)
+    return (cpus, *shape.in_cells, *devices)
 
 
 def _amounts(node: NodeState, shape: Shape, fit: Fit, cell: int) -> CellAmounts:
@@ -193,7 +191,7 @@ def _amounts(node: NodeState, shape: Shape, fit: Fit, cell: int) -> CellAmounts:
 
 
 def _devices_in(node: NodeState, shape: Shape, cell: int | None) -> tuple[int, ...]:
-    """Return the free devices of each type that are in a cell, or in none."""
+    """Return how many devices of each kind asked for a cell has to give, or are in none."""
     return tuple(
         sum(
             count

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from placer.judge.family import Finding, JudgedFamily
+from placer.judge.family import Finding, JudgedFamily, pod_finding
 from placer.judge.labelled import PodsByLabel
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.affinity import AffinityLevel, AffinityTerm
@@ -73,10 +73,10 @@ def affinity(scene: InstanceWithPlacement) -> Iterator[Finding]:
             if first and not _elsewhere(domains, placed, term):
                 continue
             where = "" if not term.inside else f" on each {term.level.place} that it owns CPUs of"
-            yield Finding(
-                placed.title,
-                f"pod {placed.title!r} on node {judged.node.name!r}{domains.said(judged, term)} is "
-                f"with no other pod that has {term.said}{where}; its affinity requires one",
+            yield pod_finding(
+                placed,
+                f"on node {judged.node.name!r}{domains.said(judged, term)} is with no other pod "
+                f"that has {term.said}{where}; its affinity requires one",
             )
 
 
@@ -189,12 +189,11 @@ def _too_near(
     owner: PlacedPod,
 ) -> Finding:
     where = "" if not term.inside else f", on one {term.level.place}"
-    return Finding(
-        placed.title,
-        f"pod {placed.title!r} is on node {judged.node.name!r}{domains.said(judged, term)} "
-        f"with pod "
-        f"{other.title!r}{where}; "
-        f"the anti-affinity of {owner.title!r} keeps it from pods with {term.said}",
+    return pod_finding(
+        placed,
+        f"is on node {judged.node.name!r}{domains.said(judged, term)} with pod "
+        f"{other.title!r}{where}; the anti-affinity of {owner.title!r} keeps it from pods with "
+        f"{term.said}",
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from placer.judge.family import Finding, JudgedFamily
+from placer.judge.family import Finding, JudgedFamily, pod_finding
 from placer.judge.pools import pool_here
 from placer.judge.scene import InstanceWithPlacement, PlacedPod
 from placer_models.cpuset import CpuSet, format_cpu_list, is_same
@@ -16,10 +16,10 @@ def containers(scene: InstanceWithPlacement) -> Iterator[Finding]:
         wanted = sorted(container.name for container in placed.pod.spec.containers)
         given = sorted(container.name for container in placed.place.containers)
         if wanted != given:
-            yield Finding(
-                placed.title,
-                f"pod {placed.title!r} gives CPUs to the containers {', '.join(given) or 'none'}; "
-                f"it has {', '.join(wanted) or 'none'}, each to be named once",
+            yield pod_finding(
+                placed,
+                f"gives CPUs to the containers {', '.join(given) or 'none'}; it has "
+                f"{', '.join(wanted) or 'none'}, each to be named once",
             )
         elif placed.qos.owns_cpus:
             yield from _parts_hold(placed)

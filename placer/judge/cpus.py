@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from placer.judge.family import Finding, JudgedFamily
+from placer.judge.family import Finding, JudgedFamily, pod_finding
 from placer.judge.numa_strategy import even_shares, widest_core
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -19,11 +19,11 @@ def cpu_count(scene: InstanceWithPlacement) -> Iterator[Finding]:
     for _, placed in scene.newcomers:
         asked_milli = placed.requests.cpu_milli
         if placed.qos.owns_cpus and len(placed.owned) * 1000 != asked_milli:
-            yield Finding(
-                placed.title,
-                f"pod {placed.title!r} owns {cpu_amount_in_words(1000 * len(placed.owned))} "
-                f"({format_cpu_list(placed.owned)}); an {placed.qos} pod owns "
-                f"exactly its request, which is {asked_milli / 1000:g}",
+            yield pod_finding(
+                placed,
+                f"owns {cpu_amount_in_words(1000 * len(placed.owned))} "
+                f"({format_cpu_list(placed.owned)}); an {placed.qos} pod owns exactly its "
+                f"request, which is {asked_milli / 1000:g}",
             )
 
 
@@ -31,10 +31,10 @@ def cpu_allocatable(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Owned CPUs are online and not reserved."""
     for judged, placed in scene.newcomers:
         if outside := placed.owned - judged.inside.allocatable:
-            yield Finding(
-                placed.title,
-                f"pod {placed.title!r} owns CPUs {_reasons(judged, outside)}; "
-                f"node {judged.node.name!r} gives {format_cpu_list(judged.inside.allocatable)}",
+            yield pod_finding(
+                placed,
+                f"owns CPUs {_reasons(judged, outside)}; node {judged.node.name!r} gives "
+                f"{format_cpu_list(judged.inside.allocatable)}",
             )
 
 
@@ -49,10 +49,10 @@ def cpu_exclusive(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 if first is not placed and (first.new or placed.new):
                     shared[first.title].append(cpu)
             for other, cpus in shared.items():
-                yield Finding(
-                    placed.title,
-                    f"pod {placed.title!r} owns CPUs {format_cpu_list(cpus)} of node "
-                    f"{judged.node.name!r}, which pod {other!r} owns; a CPU has one owner",
+                yield pod_finding(
+                    placed,
+                    f"owns CPUs {format_cpu_list(cpus)} of node {judged.node.name!r}, which pod "
+                    f"{other!r} owns; a CPU has one owner",
                 )
 
 
@@ -73,10 +73,10 @@ def cpu_bind(scene: InstanceWithPlacement) -> Iterator[Finding]:
             case BindPolicy.DEFAULT:  # a wish, whatever strength stands beside it
                 continue
         if wrong:
-            yield Finding(
-                placed.title,
-                f"pod {placed.title!r} owns CPUs {format_cpu_list(wrong)} of node "
-                f"{judged.node.name!r} against its required {spec.bind}, which {allowed}",
+            yield pod_finding(
+                placed,
+                f"owns CPUs {format_cpu_list(wrong)} of node {judged.node.name!r} against its "
+                f"required {spec.bind}, which {allowed}",
             )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from placer.judge.family import Finding, JudgedFamily
+from placer.judge.family import Finding, JudgedFamily, pod_finding
 from placer.judge.scene import InstanceWithPlacement
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import Device
@@ -17,11 +17,11 @@ def device_scope(scene: InstanceWithPlacement) -> Iterator[Finding]:
             devices = [judged.inside.devices.get((kind, minor)) for minor in minors]
             places = {None if device is None else _place(device, scope) for device in devices}
             if len(minors) > 1 and (len(places) > 1 or None in places):
-                yield Finding(
-                    placed.title,
-                    f"pod {placed.title!r} holds {kind} {format_cpu_list(minors)} of node "
-                    f"{judged.node.name!r}, which are not known to be within one {scope}; "
-                    f"it asks for all its {kind} devices within one",
+                yield pod_finding(
+                    placed,
+                    f"holds {kind} {format_cpu_list(minors)} of node {judged.node.name!r}, which "
+                    f"are not known to be within one {scope}; it asks for all its {kind} devices "
+                    "within one",
                 )
 
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from placer.judge.family import Finding, JudgedFamily
+from placer.judge.family import Finding, JudgedFamily, pod_finding
 from placer.judge.scene import InstanceWithPlacement, PlacedPod
 from placer_models.device import GPU
 
@@ -16,16 +16,16 @@ def device_known(scene: InstanceWithPlacement) -> Iterator[Finding]:
             device = judged.inside.devices.get((grant.type, grant.minor))
             if device is None:
                 minors = [str(m) for kind, m in judged.inside.devices if kind == grant.type]
-                yield Finding(
-                    placed.title,
-                    f"pod {placed.title!r} holds {what}; "
-                    f"node {judged.node.name!r} has {grant.type} {', '.join(minors) or 'none'}",
+                yield pod_finding(
+                    placed,
+                    f"holds {what}; node {judged.node.name!r} has {grant.type} "
+                    f"{', '.join(minors) or 'none'}",
                 )
             elif grant.id not in ("", device.id):
-                yield Finding(
-                    placed.title,
-                    f"pod {placed.title!r} holds {what} by the id {grant.id!r}; "
-                    f"on node {judged.node.name!r} its id is {device.id!r}",
+                yield pod_finding(
+                    placed,
+                    f"holds {what} by the id {grant.id!r}; on node {judged.node.name!r} its id is "
+                    f"{device.id!r}",
                 )
 
 
@@ -39,10 +39,9 @@ def device_health(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 healthy = [str(d.minor) for d in judged.inside.healthy.get(grant.type, ())]
                 kept = (grant.type, grant.minor) in judged.node.checkpoint_devices
                 why = "a kubelet's checkpoint keeps from it" if kept else "is unhealthy"
-                yield Finding(
-                    placed.title,
-                    f"pod {placed.title!r} holds {grant.type} {grant.minor} of node "
-                    f"{judged.node.name!r}, which {why}; "
+                yield pod_finding(
+                    placed,
+                    f"holds {grant.type} {grant.minor} of node {judged.node.name!r}, which {why}; "
                     f"healthy are {', '.join(healthy) or 'none'}",
                 )
 
@@ -58,11 +57,11 @@ def device_exclusive(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 for other, had_whole in before:
                     alone = whole or had_whole or other is placed
                     if alone and (other.new or placed.new):
-                        yield Finding(
-                            placed.title,
-                            f"pod {placed.title!r} holds {grant.type} {grant.minor} of node "
-                            f"{judged.node.name!r}, which pod {other.title!r} holds; "
-                            "a device has one holder, once, or pods with a share each",
+                        yield pod_finding(
+                            placed,
+                            f"holds {grant.type} {grant.minor} of node {judged.node.name!r}, "
+                            f"which pod {other.title!r} holds; a device has one holder, once, or "
+                            "pods with a share each",
                         )
                         break
                 before.append((placed, whole))
@@ -90,16 +89,15 @@ def device_count(scene: InstanceWithPlacement) -> Iterator[Finding]:
             asked_whole[request.type] += count if request.share is None else 0
         for kind in sorted({*held, *asked}):
             if held[kind] != asked[kind]:
-                yield Finding(
-                    placed.title,
-                    f"pod {placed.title!r} holds {held[kind]} devices of type {kind!r}; "
-                    f"its request is {asked[kind]}",
+                yield pod_finding(
+                    placed,
+                    f"holds {held[kind]} devices of type {kind!r}; its request is {asked[kind]}",
                 )
             elif whole[kind] != asked_whole[kind]:
-                yield Finding(
-                    placed.title,
-                    f"pod {placed.title!r} holds {whole[kind]} whole devices of type {kind!r}; "
-                    f"its request is {asked_whole[kind]}, and shares of the others",
+                yield pod_finding(
+                    placed,
+                    f"holds {whole[kind]} whole devices of type {kind!r}; its request is "
+                    f"{asked_whole[kind]}, and shares of the others",
                 )
 
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from placer.judge.family import Finding, JudgedFamily
+from placer.judge.family import Finding, JudgedFamily, pod_finding
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import format_cpu_list
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
@@ -117,11 +117,10 @@ def _clashes(
         one, other = judged.placed_pods[first], judged.placed_pods[second]
         demanding = _demanding(one, other)
         if other.new and demanding is not None:
-            yield Finding(
-                other.title,
-                f"pod {other.title!r} shares {what} {format_cpu_list(where)} of node "
-                f"{judged.node.name!r} with pod {one.title!r}; pod {demanding.title!r} requires "
-                f"{policy}: keep them apart",
+            yield pod_finding(
+                other,
+                f"shares {what} {format_cpu_list(where)} of node {judged.node.name!r} with pod "
+                f"{one.title!r}; pod {demanding.title!r} requires {policy}: keep them apart",
             )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placer.judge.scene import InstanceWithPlacement
+from placer.judge.scene import InstanceWithPlacement, PlacedPod
 from placer_models.goals import Tier
 
 
@@ -16,6 +16,11 @@ class Finding(NamedTuple):
 
     subject: str
     message: str
+
+
+def pod_finding(placed: PlacedPod, said: str) -> Finding:
+    """Return a fault of a pod; the message begins with its name, and goes on as told."""
+    return Finding(placed.title, f"pod {placed.title!r} {said}")
 
 
 Rule = Callable[[InstanceWithPlacement], Iterator[Finding]]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from placer.judge.family import Finding, JudgedFamily
+from placer.judge.family import Finding, JudgedFamily, pod_finding
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.device import FunctionSelector
 from placer_models.placement import DeviceGrant
@@ -15,10 +15,10 @@ def device_functions(scene: InstanceWithPlacement) -> Iterator[Finding]:
         for grant in placed.place.devices:
             wish = wishes.get(grant.type) if grant.share is not None else None
             if fault := _fault(judged, grant, wish):
-                yield Finding(
-                    placed.title,
-                    f"pod {placed.title!r} holds {_named(grant)} of node {judged.node.name!r} "
-                    f"with {_functions(grant)}; {fault}",
+                yield pod_finding(
+                    placed,
+                    f"holds {_named(grant)} of node {judged.node.name!r} with "
+                    f"{_functions(grant)}; {fault}",
                 )
     for judged in scene.entered:
         yield from _twice(judged)
@@ -52,11 +52,11 @@ def _twice(judged: JudgedNode) -> Iterator[Finding]:
             for function in grant.vfs:
                 first = holder.setdefault((grant.type, grant.minor, function), placed)
                 if first is not placed and (first.new or placed.new):
-                    yield Finding(
-                        placed.title,
-                        f"pod {placed.title!r} holds virtual function {function} of "
-                        f"{_named(grant)} of node {judged.node.name!r}, which pod "
-                        f"{first.title!r} holds; a virtual function has one holder",
+                    yield pod_finding(
+                        placed,
+                        f"holds virtual function {function} of {_named(grant)} of node "
+                        f"{judged.node.name!r}, which pod {first.title!r} holds; a virtual "
+                        "function has one holder",
                     )
 
 

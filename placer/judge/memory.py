@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from placer.judge.family import Finding, JudgedFamily
+from placer.judge.family import Finding, JudgedFamily, pod_finding
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.quantity import format_bytes
 
@@ -24,20 +24,20 @@ def memory_findings(scene: InstanceWithPlacement, *, pages: bool) -> Iterator[Fi
         for (numa_node, size), amount in held:
             total[size] += amount
             if amount < 0:
-                yield Finding(
-                    placed.title,
-                    f"pod {placed.title!r} holds {amount} {_what(size)} on NUMA node {numa_node}; "
-                    "an amount is 0 or more",
+                yield pod_finding(
+                    placed,
+                    f"holds {amount} {_what(size)} on NUMA node {numa_node}; an amount is 0 or "
+                    "more",
                 )
         wanted = {0: placed.requests.memory_bytes}
         if pages:
             wanted = {asked.page_bytes: asked.count for asked in placed.requests.hugepages}
         for size in sorted(total.keys() | wanted.keys()):
             if total[size] != wanted.get(size, 0):
-                yield Finding(
-                    placed.title,
-                    f"pod {placed.title!r} holds {total[size]} {_what(size)} over its NUMA nodes; "
-                    f"its request is {wanted.get(size, 0)}",
+                yield pod_finding(
+                    placed,
+                    f"holds {total[size]} {_what(size)} over its NUMA nodes; its request is "
+                    f"{wanted.get(size, 0)}",
                 )
     for judged in scene.entered:
         yield from _overfilled(judged, pages=pages)

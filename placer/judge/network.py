@@ -32,19 +32,11 @@ def gather(scene: InstanceWithPlacement) -> Iterator[Finding]:
     for gang in scene.instance.gangs:
         nodes = sorted(set(scene.members.get(gang.key, {}).values()))
         if gang.gather is GatherLevel.NODE and len(nodes) > 1:
-            title = pod_or_gang_title(*gang.key)
-            yield Finding(
-                title,
-                f"gang {title!r} gathers on one node, but is placed on {', '.join(nodes)}",
-            )
+            yield _finding(gang, f"gathers on one node, but is placed on {', '.join(nodes)}")
     for gang, rule, members in _required(scene, GatherOrSpread.GATHER):
         if len(members) > 1:
-            title = pod_or_gang_title(*gang.key)
-            yield Finding(
-                title,
-                f"gang {title!r} gathers in one {rule.level}, but is placed in "
-                f"{', '.join(sorted(members))}",
-            )
+            places = ", ".join(sorted(members))
+            yield _finding(gang, f"gathers in one {rule.level}, but is placed in {places}")
 
 
 def spread(scene: InstanceWithPlacement) -> Iterator[Finding]:
@@ -52,12 +44,8 @@ def spread(scene: InstanceWithPlacement) -> Iterator[Finding]:
     for gang, rule, members in _required(scene, GatherOrSpread.SPREAD):
         for name, count in sorted(members.items()):
             if count > rule.count:
-                title = pod_or_gang_title(*gang.key)
-                yield Finding(
-                    title,
-                    f"gang {title!r} has {count} members in {rule.level} {name}; "
-                    f"it spreads, with at most {rule.count} in one",
-                )
+                said = f"it spreads, with at most {rule.count} in one"
+                yield _finding(gang, f"has {count} members in {rule.level} {name}; {said}")
 
 
 def multiples(scene: InstanceWithPlacement) -> Iterator[Finding]:
@@ -65,12 +53,13 @@ def multiples(scene: InstanceWithPlacement) -> Iterator[Finding]:
     for gang, rule, members in _required(scene, GatherOrSpread.MULTIPLES):
         for name, count in sorted(members.items()):
             if count % rule.count:
-                title = pod_or_gang_title(*gang.key)
-                yield Finding(
-                    title,
-                    f"gang {title!r} has {count} members in {rule.level} {name}; "
-                    f"expected a multiple of {rule.count}",
-                )
+                said = f"expected a multiple of {rule.count}"
+                yield _finding(gang, f"has {count} members in {rule.level} {name}; {said}")
+
+
+def _finding(gang: Gang, said: str) -> Finding:
+    title = pod_or_gang_title(*gang.key)
+    return Finding(title, f"gang {title!r} {said}")
 
 
 def _required(

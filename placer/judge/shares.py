@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from placer.judge.family import Finding, JudgedFamily
+from placer.judge.family import Finding, JudgedFamily, pod_finding
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.device_share import (
     DeviceCapacity,
@@ -37,16 +37,16 @@ def _sums(judged: JudgedNode) -> Iterator[Finding]:
             totals = device_capacity_of(judged.inside.devices.get(key))
             amounts = amounts_of_share(asked or grant.share or DeviceShare(), totals)
             if asked is None and placed.new:
-                yield Finding(
-                    placed.title,
-                    f"pod {placed.title!r} holds a share of {grant.type} {grant.minor} of node "
-                    f"{judged.node.name!r} that it does not ask for: {_text(grant.share)}",
+                yield pod_finding(
+                    placed,
+                    f"holds a share of {grant.type} {grant.minor} of node {judged.node.name!r} "
+                    f"that it does not ask for: {_text(grant.share)}",
                 )
             if amounts is None and placed.new:
-                yield Finding(
-                    placed.title,
-                    f"pod {placed.title!r} holds {_text(asked or grant.share)} of {grant.type} "
-                    f"{grant.minor} of node {judged.node.name!r}, which has {_all_of(totals)}",
+                yield pod_finding(
+                    placed,
+                    f"holds {_text(asked or grant.share)} of {grant.type} {grant.minor} of node "
+                    f"{judged.node.name!r}, which has {_all_of(totals)}",
                 )
                 continue
             held[key].append((amounts or whole_device_amounts(totals), placed.new))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from placer.judge.family import Finding, JudgedFamily
+from placer.judge.family import Finding, JudgedFamily, pod_finding
 from placer.judge.labelled import PodsByLabel
 from placer.judge.open_nodes import untolerated_taints
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
@@ -141,7 +141,7 @@ def _counts(
 
 
 def _finding(judged: JudgedNode, placed: PlacedPod, what: str) -> Finding:
-    return Finding(placed.title, f"pod {placed.title!r} on node {judged.node.name!r} is {what}")
+    return pod_finding(placed, f"on node {judged.node.name!r} is {what}")
 
 
 JUDGED = JudgedFamily(

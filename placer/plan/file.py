@@ -14,6 +14,8 @@ from placer.plan.question import (
     NodeOffer,
     PlanQuestion,
     PlanScenario,
+    further_gangs,
+    keys_in_use,
     stem_of,
 )
 from placer.plan.readable import is_consequential_fault, without_wrong_fields

@@ -244,7 +244,7 @@ def further_gangs(each_like: Iterable[Gang], taken: set[NamespacedName]) -> Iter
     for like in each_like:
         while True:
             number += 1
-            copied = renamed_gang(like, f"more-{number}")
+            copied = _renamed_gang(like, f"more-{number}")
             keys = {copied.key, *(pod.key for pod in copied.pods)}
             if keys.isdisjoint(taken):
                 break
@@ -252,7 +252,7 @@ def further_gangs(each_like: Iterable[Gang], taken: set[NamespacedName]) -> Iter
         yield copied
 
 
-def renamed_gang(gang: Gang, ending: str) -> Gang:
+def _renamed_gang(gang: Gang, ending: str) -> Gang:
     """Return a gang like it, whose names end in something."""
     pods = tuple(replace(pod, name=f"{pod.name}-{ending}", uid="") for pod in gang.pods)
     name = pods[0].name if gang.lone else f"{gang.name}-{ending}"

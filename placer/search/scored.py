@@ -6,7 +6,7 @@ from dataclasses import replace
 from placer.counting.account import Account
 from placer.counting.left import node_left
 from placer.greedy.cache import GreedyCache
-from placer.greedy.expected.arrays import shape_prices_by_arrays
+from placer.greedy.expected.arrays import shape_prices_on
 from placer.greedy.expected.scorer import ExpectedScorer, ExpectedScoring
 from placer.greedy.place import place_greedily
 from placer.greedy.scorer import NodeScorer
@@ -14,7 +14,7 @@ from placer.search.baseline import StartingAccounts
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance, Node, Nodes
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import NodeLeft, alike_counted_together, shapes_admitted_by_each_node
+from placer_models.expected import NodeLeft
 from placer_models.forecast import demand_in
 from placer_models.node_strategy import NodeStrategy
 from placer_models.problem.problem import Choices, Problem
@@ -47,14 +47,6 @@ def expected_shape_prices_on(
             known[id(account)] = left
         lefts.append(left)
     return shape_prices_on(demand, Nodes.of(nodes), lefts)
-
-
-def shape_prices_on(
-    demand: ExpectedDemand, nodes: Nodes, lefts: Iterable[NodeLeft]
-) -> tuple[int, ...]:
-    """Return the prices on nodes that have so much left."""
-    rows = zip(shapes_admitted_by_each_node(demand, nodes), lefts, strict=True)
-    return shape_prices_by_arrays(demand, alike_counted_together(rows))
 
 
 def scorer_chooses_nodes(instance: Instance, options: SolveOptions) -> bool:

@@ -3,15 +3,23 @@
 The numbers are those of `placer_models.expected`, and of `compiled_scores`, which Numba compiles.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
+from placer_models.cluster import Nodes
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import EqualLeftNodes, NodeLeft, expected_pod_streams, shape_price
+from placer_models.expected import (
+    EqualLeftNodes,
+    NodeLeft,
+    alike_counted_together,
+    expected_pod_streams,
+    shape_price,
+    shapes_admitted_by_each_node,
+)
 from placer_models.records import record
 
 
@@ -124,6 +132,14 @@ def array_fills(
         has.sort(axis=1)
         left[nodes, streams] = has
     return placed
+
+
+def shape_prices_on(
+    demand: ExpectedDemand, nodes: Nodes, lefts: Iterable[NodeLeft]
+) -> tuple[int, ...]:
+    """Return the prices on nodes that have so much left."""
+    rows = zip(shapes_admitted_by_each_node(demand, nodes), lefts, strict=True)
+    return shape_prices_by_arrays(demand, alike_counted_together(rows))
 
 
 def shape_prices_by_arrays(

@@ -7,11 +7,11 @@ import numpy as np
 from placer.counting.account import Account
 from placer.counting.left import node_left
 from placer.greedy.columns import Indices, Mask, Numbers
+from placer.greedy.expected.arrays import shape_prices_on
 from placer.greedy.free_nodes import MILLI_PER_PERCENT
 from placer.greedy.scorer import ScorerColumns
 from placer.search.by_columns.simple_asks import SimpleAsk
 from placer.search.by_columns.simple_nodes import SimpleRow, has_simple_pods, row_of, simple_nodes
-from placer.search.scored import shape_prices_on
 from placer_models.cluster import Nodes
 from placer_models.demand import ExpectedDemand
 from placer_models.incremental import PersistentTuple, changed_indices
