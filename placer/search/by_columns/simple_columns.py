@@ -52,8 +52,10 @@ class SimpleNodeColumns:
         distinct = {id(account): account for account in accounts}
         row_by_id = {number: row_of(account) for number, account in distinct.items()}
         self.rows = [row_by_id[id(account)] for account in accounts]
+        special = {n for n, one in distinct.items() if one.affine or not has_simple_pods(one)}
         for at, account in enumerate(accounts):
-            self._sort(at, account)
+            if id(account) in special or not self.simple[at]:
+                self._sort(at, account)
         self._idle = [self._idle_on(at) for at in range(len(nodes))]
         self.idle_milli = sum(self._idle)
         most = max((len(row.gpu_milli) for row in self.rows), default=0)
