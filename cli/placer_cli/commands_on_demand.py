@@ -48,6 +48,15 @@ HELP: Mapping[str, Any] = {
 """How help is asked for and printed, in each command alike."""
 
 
+def command_group(summary: str, example: str) -> typer.Typer:
+    """Return a group of sub-commands; it is one, too, where it has a single command."""
+    group = typer.Typer(
+        no_args_is_help=True, rich_markup_mode=None, help=summary, epilog=f"Example: {example}"
+    )
+    group.callback()(lambda: None)
+    return group
+
+
 class _Commands(MutableMapping[str, Any]):
     """The commands by name; looking one up imports it, and listing their names imports none."""
 

@@ -1,11 +1,13 @@
 """The two streams: results go to standard output, all else to standard error."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 if TYPE_CHECKING:
     from placer.kubernetes.summary import DumpSummary
+    from placer_cli.draw.canvas import Canvas
 
 
 class _Stream(Console):
@@ -26,6 +28,14 @@ class _Stream(Console):
 def result_console() -> Console:
     """Return the console for results."""
     return _Stream(stderr=False)
+
+
+def print_drawing(draw: "Callable[[Canvas], RenderableType]") -> None:
+    """Print a result that is drawn for the width and the marks of this terminal."""
+    from placer_cli.draw.canvas import canvas_of
+
+    console = result_console()
+    console.print(draw(canvas_of(console)))
 
 
 def error_console() -> Console:

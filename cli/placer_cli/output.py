@@ -41,6 +41,11 @@ def json_or_yaml_text(tree: object, form: Format) -> str:
     return json.dumps(tree, indent=2) + "\n"
 
 
+def print_tree(tree: object, form: Format) -> None:
+    """Print a result as JSON or YAML."""
+    typer.echo(json_or_yaml_text(tree, form), nl=False)
+
+
 def output_file(text: str) -> Path:
     """Return the file that an option names, for Typer's ``parser``.
 

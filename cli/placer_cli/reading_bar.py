@@ -6,10 +6,10 @@ from pathlib import Path
 from time import monotonic
 
 from placer_cli.console import error_console
+from placer_cli.progress import BAR_COLUMNS, vanishing_bar
 from placer_models.files.reading import LEAST_BYTES, Tell
 
 _EVERY_S = 0.1
-_BAR_COLUMNS = 20
 _FIGURES_COLUMNS = len("reading    100%  1023.9/1023.9 MiB ")
 
 
@@ -22,20 +22,10 @@ def reading_bar(file: str, size_bytes: int | None) -> Iterator[Tell]:
         return
     # Only now: most commands read small files, and start sooner without it.
     from rich.cells import set_cell_size
-    from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.progress import DownloadColumn
 
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(_BAR_COLUMNS),
-        TaskProgressColumn(),
-        DownloadColumn(binary_units=True),
-        console=console,
-        auto_refresh=False,
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
-    room = max(8, console.width - _BAR_COLUMNS - _FIGURES_COLUMNS)
+    bar = vanishing_bar(console, DownloadColumn(binary_units=True), auto_refresh=False)
+    room = max(8, console.width - BAR_COLUMNS - _FIGURES_COLUMNS)
     name = set_cell_size(Path(file).name, room).rstrip()
     task = bar.add_task(f"reading {name}", total=size_bytes)
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from placer.search.options import SolveOptions
-from placer_cli.console import error_console, print_dump_summary, result_console
-from placer_cli.expected_pods import read_demand_file
+from placer_cli.console import error_console, print_drawing, print_dump_summary
 from placer_cli.illegal import read_instance
-from placer_cli.output import Format, json_or_yaml_text
+from placer_cli.output import Format, print_tree
 from placer_models.cluster import Instance, Machine
 from placer_models.kubernetes.who_waits import WaitingPodFilter
 from placer_models.placement import Answer
@@ -63,11 +62,13 @@ def with_options_applied(
         InputError: Something is wrong with the file of expected pods.
 
     """
+    from placer_models.instance.demand import load_demand
+
     return replace(
         instance,
         strategy=options.strategy or instance.strategy,
         move_budget=instance.move_budget if moves is None else moves,
-        demand=instance.demand if demand is None else read_demand_file(demand),
+        demand=instance.demand if demand is None else load_demand(demand),
     )
 
 
@@ -160,13 +161,11 @@ def _print(
     form: Format,
 ) -> None:
     if form is not Format.TABLE:
-        typer.echo(json_or_yaml_text(_tree(found, changes, instance), form), nl=False)
+        print_tree(_tree(found, changes, instance), form)
         return
-    from placer_cli.draw.canvas import canvas_of
     from placer_cli.draw.what_if import draw_what_if
 
-    console = result_console()
-    console.print(draw_what_if(found, changes, instance, options, canvas_of(console)))
+    print_drawing(lambda canvas: draw_what_if(found, changes, instance, options, canvas))
 
 
 def _tree(

@@ -9,7 +9,7 @@ import typer
 
 from placer_cli.console import error_console
 from placer_cli.exits import Exit
-from placer_cli.node_options import ContainerRoots, KubeletRoot
+from placer_cli.options import ContainerRoots, KubeletRoot
 
 
 def agent(

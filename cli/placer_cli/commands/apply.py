@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from placer_cli.console import error_console, result_console
+from placer_cli.console import error_console, print_drawing
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
-from placer_cli.node_options import ContainerRoots, KubeletRoot
+from placer_cli.options import ContainerRoots, KubeletRoot, format_option, number_option
 from placer_cli.output import (
     Format,
     format_of,
     json_or_yaml_text,
     output_file,
+    print_tree,
     refuse_overwriting_inputs,
     replacing_file,
     write_below,
@@ -83,11 +84,10 @@ def apply(
     ] = None,
     generation: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=MAX_GENERATION,
-            metavar="N",
-            help="Of a document that is made here. [default: one more than what was applied]",
+        number_option(
+            "Of a document that is made here. [default: one more than what was applied]",
+            1,
+            MAX_GENERATION,
         ),
     ] = None,
     state: Annotated[
@@ -100,9 +100,7 @@ def apply(
     ] = "placer",
     container_root: ContainerRoots = None,
     kubelet_root: KubeletRoot = None,
-    form: Annotated[Format, typer.Option("--format", help="How the plan is printed.")] = (
-        Format.TABLE
-    ),
+    form: Annotated[Format, format_option("How the plan is printed.")] = Format.TABLE,
     skip_illegal: SkipIllegal = False,
 ) -> None:
     """Make the cgroups of this machine say what a placement says: all of it, or nothing.
@@ -408,12 +406,10 @@ def _print(
     recovered: str = "",
     applied: bool = False,
 ) -> None:
-    from placer_cli.draw.canvas import canvas_of
     from placer_cli.draw.plan import draw_cgroup_plan, plan_to_json
 
     if form is Format.TABLE:
-        console = result_console()
-        console.print(draw_cgroup_plan(wanted, plan, done, canvas_of(console)))
+        print_drawing(lambda canvas: draw_cgroup_plan(wanted, plan, done, canvas))
     else:
         tree = plan_to_json(wanted, plan, applied=applied, recovered=recovered)
-        typer.echo(json_or_yaml_text(tree, form), nl=False)
+        print_tree(tree, form)

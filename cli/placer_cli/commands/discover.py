@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from placer.node.discover.report import DiscoverOutputKind
-from placer_cli.console import result_console
-from placer_cli.node_options import KubeletRoot
+from placer_cli.console import print_drawing
+from placer_cli.options import KubeletRoot, format_option, output_option
 from placer_cli.output import (
     Format,
     format_of,
     json_or_yaml_text,
-    output_file,
+    print_tree,
     refuse_overwriting_inputs,
     replacing_file,
 )
@@ -40,15 +40,11 @@ def discover(
         DiscoverOutputKind, typer.Option("--as", help="Which document is written.")
     ] = DiscoverOutputKind.MACHINE,
     kubelet_root: KubeletRoot = None,
-    form: Annotated[Format, typer.Option("--format", help="How the result is printed.")] = (
-        Format.TABLE
-    ),
+    form: Annotated[Format, format_option("How the result is printed.")] = Format.TABLE,
     output: Annotated[
         Path | None,
-        typer.Option(
-            parser=output_file,
-            metavar="FILE",
-            help="Write the document to FILE, whole or not at all: YAML if FILE ends in .yaml or "
+        output_option(
+            "Write the document to FILE, whole or not at all: YAML if FILE ends in .yaml or "
             "--format says so, else JSON. A picture is printed all the same.",
         ),
     ] = None,
@@ -78,12 +74,10 @@ def discover(
         with replacing_file(output) as file:
             file.write(json_or_yaml_text(tree, format_of(output) if form is Format.TABLE else form))
     if form is Format.TABLE:
-        from placer_cli.draw.canvas import canvas_of
         from placer_cli.draw.discovered import draw_discovered
 
-        console = result_console()
-        console.print(draw_discovered(found, canvas_of(console)))
+        print_drawing(lambda canvas: draw_discovered(found, canvas))
     elif output is None:
-        typer.echo(json_or_yaml_text(tree, form), nl=False)
+        print_tree(tree, form)
     for warning in found.warnings:
         typer.echo(f"placer: warning: {one_line(warning)}", err=True)

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.console import print_note, result_console
-from placer_cli.output import Format, json_or_yaml_text
+from placer_cli.console import print_drawing, print_note
+from placer_cli.options import format_option
+from placer_cli.output import Format, print_tree
 
 
 def examples(
@@ -21,9 +22,7 @@ def examples(
     force: Annotated[
         bool, typer.Option("--force", help="Write over files that say something else.")
     ] = False,
-    form: Annotated[Format, typer.Option("--format", help="How the list is printed.")] = (
-        Format.TABLE
-    ),
+    form: Annotated[Format, format_option("How the list is printed.")] = Format.TABLE,
 ) -> None:
     """List the examples, or copy some into a folder instances, as the pages name them."""
     from placer_cli.examples import FOLDER, copy_examples, every_example, examples_named
@@ -40,10 +39,8 @@ def examples(
         return
     if form is not Format.TABLE:
         tree = [{"name": one.name, "file": one.path, "shows": one.shows} for one in known]
-        typer.echo(json_or_yaml_text(tree, form), nl=False)
+        print_tree(tree, form)
         return
-    from placer_cli.draw.canvas import canvas_of
     from placer_cli.draw.examples import draw_examples
 
-    console = result_console()
-    console.print(draw_examples(known, canvas_of(console)))
+    print_drawing(lambda canvas: draw_examples(known, canvas))

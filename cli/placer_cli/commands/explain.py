@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from placer_cli.commands.solve import LEAST_S, LONGEST_S
-from placer_cli.console import error_console, print_dump_summary, result_console
+from placer_cli.console import error_console, print_drawing, print_dump_summary
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
-from placer_cli.output import Format, json_or_yaml_text
+from placer_cli.options import format_option, seconds_option
+from placer_cli.output import Format, print_tree
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, NamespacedName, pod_or_gang_title
@@ -43,13 +43,8 @@ def explain(
             metavar="PLACEMENT", help="Explain this answer. [default: INSTANCE is solved first]"
         ),
     ] = None,
-    seconds: Annotated[
-        float,
-        typer.Option(
-            min=LEAST_S, max=LONGEST_S, metavar="S", help="Wall-clock time for all of it."
-        ),
-    ] = 20.0,
-    form: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.TABLE,
+    seconds: Annotated[float, seconds_option("Wall-clock time for all of it.")] = 20.0,
+    form: Annotated[Format, format_option("How it is printed.")] = Format.TABLE,
     every: Annotated[
         bool, typer.Option("--all", help="Draw all reasons, holders and changes.")
     ] = False,
@@ -197,19 +192,17 @@ def _print(
         from placer.explain.document import explanations_document
 
         tree = explanations_document(explanations, instance, of_cluster=of_cluster, files=files)
-        typer.echo(json_or_yaml_text(tree, form), nl=False)
+        print_tree(tree, form)
         return
-    from placer_cli.draw.canvas import canvas_of
     from placer_cli.draw.explanation import draw_explanations
 
-    console = result_console()
-    console.print(
-        draw_explanations(
+    print_drawing(
+        lambda canvas: draw_explanations(
             explanations,
             instance,
             answer,
             names,
-            canvas_of(console),
+            canvas,
             of_cluster=of_cluster,
             files=files,
             every=every,

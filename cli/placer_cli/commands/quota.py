@@ -4,20 +4,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from placer_cli.console import result_console
-from placer_cli.output import Format, json_or_yaml_text
+from placer_cli.commands_on_demand import command_group
+from placer_cli.console import print_drawing
+from placer_cli.options import format_option, number_option
+from placer_cli.output import Format, print_tree
 
 if TYPE_CHECKING:
     from placer_models.quota import EncodedQuotas
 
-quota_app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Encode the quotas of a node's devices in one number, and look into one.",
-    epilog="Example: placer quota decode 676500 --bits 5 --devices 4",
+quota_app = command_group(
+    "Encode the quotas of a node's devices in one number, and look into one.",
+    "placer quota decode 676500 --bits 5 --devices 4",
 )
-
-_FORMAT = typer.Option("--format", help="How the result is printed.")
 
 
 @quota_app.command(epilog="Example: placer quota encode 20 20 5 20")
@@ -26,12 +24,9 @@ def encode(
         list[str], typer.Argument(metavar="QUOTA", help="Of devices 1, 2, ...: 20, or 20Gi.")
     ],
     bits: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="Bits of each field; by default what the largest needs."
-        ),
+        int | None, number_option("Bits of each field; by default what the largest needs.", 1)
     ] = None,
-    form: Annotated[Format, _FORMAT] = Format.TABLE,
+    form: Annotated[Format, format_option("How the result is printed.")] = Format.TABLE,
 ) -> None:
     """Write the quotas of devices as one number, device 1 in the lowest bits."""
     from placer_models.quantity import parse_bytes
@@ -55,9 +50,9 @@ def decode(
     number: Annotated[
         str, typer.Argument(metavar="NUMBER", help="Digits, or 3k as Kubernetes may write it.")
     ],
-    bits: Annotated[int, typer.Option(min=1, metavar="N", help="Bits of each field.")],
-    devices: Annotated[int, typer.Option(min=0, metavar="N", help="How many devices there are.")],
-    form: Annotated[Format, _FORMAT] = Format.TABLE,
+    bits: Annotated[int, number_option("Bits of each field.", 1)],
+    devices: Annotated[int, number_option("How many devices there are.", 0)],
+    form: Annotated[Format, format_option("How the result is printed.")] = Format.TABLE,
 ) -> None:
     """Read the quotas of devices out of a number."""
     from placer_models.quota import EncodedQuotas, QuotaError, from_quantity
@@ -71,13 +66,11 @@ def decode(
 
 def _show(encoded: "EncodedQuotas", form: Format) -> None:
     if form is not Format.TABLE:
-        typer.echo(json_or_yaml_text(_facts_of(encoded), form), nl=False)
+        print_tree(_facts_of(encoded), form)
         return
-    from placer_cli.draw.canvas import canvas_of
     from placer_cli.draw.quota import draw_quotas
 
-    console = result_console()
-    console.print(draw_quotas(encoded, canvas_of(console)))
+    print_drawing(lambda canvas: draw_quotas(encoded, canvas))
 
 
 def _facts_of(encoded: "EncodedQuotas") -> dict[str, object]:

@@ -49,7 +49,7 @@ def schema_of(kind: SchemaDocumentKind) -> dict[str, object]:
     )
     from placer.slots.schema import JobGraphFile
     from placer.slots.workers.schema import WorkersFile
-    from placer_models.files.part import json_schema
+    from placer_models.files.part import Part, json_schema
     from placer_models.instance.changes_file import ChangesFile
     from placer_models.instance.demand import DemandFile
     from placer_models.instance.machine_schema import MachineFile
@@ -57,34 +57,24 @@ def schema_of(kind: SchemaDocumentKind) -> dict[str, object]:
     from placer_models.instance.placement_file import PlacementFile
     from placer_models.instance.schema import InstanceFile
 
-    match kind:
-        case SchemaDocumentKind.INSTANCE:
-            return json_schema(InstanceFile)
-        case SchemaDocumentKind.MACHINE:
-            return json_schema(MachineFile)
-        case SchemaDocumentKind.PLACEMENT:
-            return json_schema(PlacementFile, nulls=True)
-        case SchemaDocumentKind.NODE_PLACEMENT:
-            return json_schema(NodePlacementFile)
-        case SchemaDocumentKind.JOB_GRAPH:
-            return json_schema(JobGraphFile)
-        case SchemaDocumentKind.WORKERS:
-            return json_schema(WorkersFile)
-        case SchemaDocumentKind.CHANGES:
-            return json_schema(ChangesFile)
-        case SchemaDocumentKind.DEMAND:
-            return json_schema(DemandFile)
-        case SchemaDocumentKind.PLAN:
-            return json_schema(PlanFile)
-        case SchemaDocumentKind.PLAN_ANSWER:
-            return json_schema(PlanAnswerFile, nulls=True)
-        case SchemaDocumentKind.PLAN_ANSWERS:
-            return json_schema(PlanAnswersFile, nulls=True)
-        case SchemaDocumentKind.EXPLANATIONS:
-            return json_schema(ExplanationsFile, nulls=True)
-        case SchemaDocumentKind.FIT_ANSWER:
-            return json_schema(FitAnswerFile, nulls=True)
-        case SchemaDocumentKind.SURVIVAL_ANSWER:
-            return json_schema(SurvivalAnswerFile, nulls=True)
-        case SchemaDocumentKind.PLAN_GROWTH:
-            return json_schema(PlanGrowthFile, nulls=True)
+    files: dict[SchemaDocumentKind, type[Part]] = {
+        SchemaDocumentKind.INSTANCE: InstanceFile,
+        SchemaDocumentKind.MACHINE: MachineFile,
+        SchemaDocumentKind.NODE_PLACEMENT: NodePlacementFile,
+        SchemaDocumentKind.JOB_GRAPH: JobGraphFile,
+        SchemaDocumentKind.WORKERS: WorkersFile,
+        SchemaDocumentKind.CHANGES: ChangesFile,
+        SchemaDocumentKind.DEMAND: DemandFile,
+        SchemaDocumentKind.PLAN: PlanFile,
+    }
+    # In these a field may be there without a value.
+    answers: dict[SchemaDocumentKind, type[Part]] = {
+        SchemaDocumentKind.PLACEMENT: PlacementFile,
+        SchemaDocumentKind.PLAN_ANSWER: PlanAnswerFile,
+        SchemaDocumentKind.PLAN_ANSWERS: PlanAnswersFile,
+        SchemaDocumentKind.EXPLANATIONS: ExplanationsFile,
+        SchemaDocumentKind.FIT_ANSWER: FitAnswerFile,
+        SchemaDocumentKind.SURVIVAL_ANSWER: SurvivalAnswerFile,
+        SchemaDocumentKind.PLAN_GROWTH: PlanGrowthFile,
+    }
+    return json_schema((files | answers)[kind], nulls=kind in answers)

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from placer_cli.console import print_dump_summary, print_note, result_console
-from placer_cli.draw.canvas import Canvas, canvas_of
+from placer_cli.console import print_drawing, print_dump_summary, print_note
+from placer_cli.draw.canvas import Canvas
 from placer_cli.illegal import SkipIllegal, read_any, read_instance
-from placer_cli.output import output_file, refuse_overwriting_inputs, replacing_file
+from placer_cli.options import output_option
+from placer_cli.output import refuse_overwriting_inputs, replacing_file
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import near_or_first_names, spelling_suggestion
@@ -37,10 +38,7 @@ def show(
     node: Annotated[
         str | None, typer.Option(metavar="NAME", help="Draw the inside of this node.")
     ] = None,
-    svg: Annotated[
-        Path | None,
-        typer.Option(parser=output_file, metavar="FILE", help="Write the picture to FILE as SVG."),
-    ] = None,
+    svg: Annotated[Path | None, output_option("Write the picture to FILE as SVG.")] = None,
     skip_illegal: SkipIllegal = False,
     scheduler_name: SchedulerNames = None,
     gated: Gated = False,
@@ -68,8 +66,7 @@ def show(
             file.write(picture(draw, title))
         print_note(f"wrote {svg}: an SVG picture of {title}")
         return
-    console = result_console()
-    console.print(draw(canvas_of(console)))
+    print_drawing(draw)
 
 
 def _load(

@@ -14,13 +14,24 @@ from placer.search.options import Engine, SolveOptions
 from placer_cli.console import error_console, print_dump_summary, print_note, result_console
 from placer_cli.emit import EmitOptions, parse_emit_option
 from placer_cli.exits import Exit
-from placer_cli.expected_pods import ExpectedPods
 from placer_cli.illegal import SkipIllegal, read_instance
+from placer_cli.options import (
+    LARGEST_SEED,
+    LEAST_S,
+    LONGEST_S,
+    MOST_WORKERS,
+    ExpectedPods,
+    InstanceFiles,
+    format_option,
+    number_option,
+    output_option,
+    seconds_option,
+)
 from placer_cli.output import (
     Format,
     format_of,
     json_or_yaml_text,
-    output_file,
+    print_tree,
     refuse_overwriting_inputs,
     replacing_file,
 )
@@ -39,27 +50,9 @@ LEAST_CHANGES_S, CHANGES_SHARE = 1.0, 3.0
 """How long changes are looked for once the answer is there, if that is within the time limit: as
 many seconds, or as many times what the answer took."""
 
-LEAST_S = 0.001
-"""With fewer seconds than this nothing is ever searched."""
-
-LONGEST_S = 10**7
-"""More than a hundred days: beyond that a limit is a slip of the keyboard."""
-
-MOST_WORKERS = 1024
-"""A search cannot use more threads than this, and each takes memory of its own."""
-
-LARGEST_SEED = 2**31 - 1
-"""The largest seed: the search takes 31 bits."""
-
 
 def solve(
-    instance: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="INSTANCE",
-            help="Files of one instance, or of one cluster's objects; - is standard input.",
-        ),
-    ],
+    instance: InstanceFiles,
     engine: Annotated[
         Engine,
         typer.Option(help="greedy is fast and proves nothing; exact is the whole model at once."),
@@ -72,35 +65,20 @@ def solve(
         ),
     ] = None,
     time_limit: Annotated[
-        float,
-        typer.Option(
-            min=LEAST_S, max=LONGEST_S, metavar="SECONDS", help="Wall-clock time to the answer."
-        ),
+        float, seconds_option("Wall-clock time to the answer.", metavar="SECONDS")
     ] = 60.0,
     work_limit: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=LONGEST_S,
-            metavar="N",
-            help="Deterministic work in place of time; with --workers 1 answers repeat.",
+        number_option(
+            "Deterministic work in place of time; with --workers 1 answers repeat.", 1, LONGEST_S
         ),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=MOST_WORKERS,
-            metavar="N",
-            help="Search threads. [default: one for each CPU]",
-        ),
+        number_option("Search threads. [default: one for each CPU]", 1, MOST_WORKERS),
     ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, max=LARGEST_SEED, metavar="N", help="Seed of the search.")
-    ] = 0,
-    form: Annotated[Format, typer.Option("--format", help="How the answer is printed.")] = (
-        Format.TABLE
-    ),
+    seed: Annotated[int, number_option("Seed of the search.", 0, LARGEST_SEED)] = 0,
+    form: Annotated[Format, format_option("How the answer is printed.")] = Format.TABLE,
     tiers: Annotated[
         bool, typer.Option("--tiers", help="Show every tier, those that are 0 and proven, too.")
     ] = False,
@@ -109,10 +87,8 @@ def solve(
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option(
-            parser=output_file,
-            metavar="FILE",
-            help="Write the placement to FILE, whole or not at all: YAML if FILE ends in .yaml "
+        output_option(
+            "Write the placement to FILE, whole or not at all: YAML if FILE ends in .yaml "
             "or --format says so, else JSON. A table is printed all the same.",
         ),
     ] = None,
@@ -266,7 +242,7 @@ def _solve(
             would_do = _print_changes(problem, answer, min(left_s, most_s), names)
     else:
         if output is None:
-            typer.echo(json_or_yaml_text(tree, form), nl=False)
+            print_tree(tree, form)
         for place in answer.rejected:
             print_note(place.text)
     if told:

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.console import print_dump_summary, result_console
+from placer_cli.console import print_drawing, print_dump_summary, result_console
 from placer_cli.exits import Exit
-from placer_cli.expected_pods import ExpectedPods, read_demand_file
 from placer_cli.illegal import SkipIllegal, read_instance
-from placer_cli.output import Format, json_or_yaml_text
+from placer_cli.options import ExpectedPods, format_option
+from placer_cli.output import Format, print_tree
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 
 
@@ -21,9 +21,7 @@ def verify(
     placement: Annotated[
         Path, typer.Argument(metavar="PLACEMENT", help="What solve wrote, or anyone else.")
     ],
-    form: Annotated[Format, typer.Option("--format", help="How the finding is printed.")] = (
-        Format.TABLE
-    ),
+    form: Annotated[Format, format_option("How the finding is printed.")] = Format.TABLE,
     skip_illegal: SkipIllegal = False,
     scheduler_name: SchedulerNames = None,
     gated: Gated = False,
@@ -39,6 +37,7 @@ def verify(
     from placer.judge.measure import measure
     from placer.judge.misfits import misfits_of, rules_mended_by_moves
     from placer.load import load_placement_with_claims
+    from placer_models.instance.demand import load_demand
     from placer_models.instance.placement_claims import (
         CLAIMS,
         claimed_status_faults,
@@ -56,7 +55,7 @@ def verify(
     answer, claims = load_placement_with_claims(placement)
     problem = replace(problem, strategy=claims.strategy or problem.strategy)
     if demand is not None:
-        problem = replace(problem, demand=read_demand_file(demand))
+        problem = replace(problem, demand=load_demand(demand))
     found = breaches(problem, answer)
     # Values mean nothing where a rule is broken.
     values = () if found else measure(problem, answer)
@@ -69,14 +68,12 @@ def verify(
     if values:
         found += tuple(Breach(CLAIMS, *claim) for claim in false_tiers(claims, values))
     if form is Format.TABLE:
-        from placer_cli.draw.canvas import canvas_of
         from placer_cli.draw.finding import draw_verification
         from placer_cli.draw.health import draw_notes, notes_on_running
 
-        console = result_console()
-        console.print(draw_verification(problem, answer, found, values, canvas_of(console)))
+        print_drawing(lambda canvas: draw_verification(problem, answer, found, values, canvas))
         if notes := notes_on_running(problem):
-            console.print(draw_notes(notes))
+            result_console().print(draw_notes(notes))
     else:
         tree = {
             "breaches": [
@@ -103,5 +100,5 @@ def verify(
                 for misfit in misfits_of(problem)
             ],
         }
-        typer.echo(json_or_yaml_text(tree, form), nl=False)
+        print_tree(tree, form)
     raise typer.Exit(Exit.NOT_ALL if found else Exit.DONE)

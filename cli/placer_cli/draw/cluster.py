@@ -10,7 +10,6 @@ from rich.text import Text
 
 from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import Canvas, Marks
-from placer_cli.draw.mig import IN_MIG_MODE, broken_device_words, has_broken_device
 from placer_cli.draw.palette import ACCENT, BAD, FRAME, QUIET, STRONG, owner_marks, owner_style
 from placer_cli.draw.plain import (
     amounts_besides_gpus,
@@ -25,6 +24,7 @@ from placer_cli.draw.residents import (
     is_pod_of_cluster,
     pod_count_and_limit,
 )
+from placer_cli.draw.shares import IN_MIG_MODE, broken_device_words, has_broken_device
 from placer_cli.draw.tables import column_count, table
 from placer_cli.draw.text_flow import natural_width, wrap_pieces
 from placer_cli.draw.texts import (

@@ -16,7 +16,6 @@ from placer.explain.explanation import (
 )
 from placer_cli.draw.breaking import BreakingText
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.labels import labels_looked_at
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.plain import shows_pod_classes
@@ -32,7 +31,9 @@ from placer_models.placement import (
     Placement,
     pod_or_gang_title,
 )
+from placer_models.pod import PodSpec, pods_of
 from placer_models.quantity import format_bytes
+from placer_models.relations import topology_keys_asked
 
 SHOWN_CHANGES = 3
 """How many changes are drawn: the cheapest for people."""
@@ -118,7 +119,22 @@ def _nearest_node(
     words = f"{canvas.marks.offline} missing here: {', '.join(missing)}"
     yield Text.assemble("The nearest node   ", (words, BAD))
     inside = drawn_pods_by_node(instance, placement).get(near.node, ())
-    yield draw_node(node, inside, canvas, labels=labels_looked_at(instance, one.pods))
+    yield draw_node(node, inside, canvas, labels=_labels_looked_at(instance, one.pods))
+
+
+def _labels_looked_at(instance: Instance, pods: Collection[NamespacedName]) -> frozenset[str]:
+    """Return the keys of all labels that some of the pods which wait name, whatever they ask."""
+    specs = dict.fromkeys(pod.spec for pod in pods_of(instance.gangs) if pod.key in pods)
+    return frozenset(key for spec in specs for key in _keys_named(spec))
+
+
+def _keys_named(spec: PodSpec) -> Iterator[str]:
+    yield from (key for key, _ in spec.node_selector)
+    if spec.node_affinity is not None:
+        wished = (wish.term for wish in spec.node_affinity.preferred)
+        for term in (*spec.node_affinity.required, *wished):
+            yield from (one.key for one in term.expressions)
+    yield from topology_keys_asked(spec)
 
 
 def _placed(answer: Answer, names: Collection[NamespacedName] | None) -> str:

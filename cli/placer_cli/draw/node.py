@@ -11,12 +11,16 @@ from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.legend import MarkedPod, assign_pod_marks, draw_legend
 from placer_cli.draw.links import draw_links
-from placer_cli.draw.mig import IN_MIG_MODE, broken_device_words, has_broken_device
 from placer_cli.draw.packages import MachinePaint, device_lines, draw_packages
 from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.plain import draw_amounts
 from placer_cli.draw.residents import DrawnPod, extended_taken, pod_count_and_limit
-from placer_cli.draw.shares import device_left_text
+from placer_cli.draw.shares import (
+    IN_MIG_MODE,
+    broken_device_words,
+    device_left_text,
+    has_broken_device,
+)
 from placer_cli.draw.text_flow import titled, wrap_pieces
 from placer_cli.draw.texts import (
     amount_text,

@@ -64,7 +64,7 @@ class DrawnPackages:
         packages = blocks_by_package(self.machine)
         paint, canvas = self.paint, self.canvas
         natural = max((_natural(members, paint) for members in packages.values()), default=0)
-        per_row = _per_row(len(packages), natural + FRAME_COLUMNS, canvas.width)
+        per_row = boxes_per_row(len(packages), natural + FRAME_COLUMNS, canvas.width)
         width = (canvas.width - (per_row - 1)) // per_row - FRAME_COLUMNS
         drawn = {package: _rows(members, paint, width) for package, members in packages.items()}
         boxes = []
@@ -121,10 +121,18 @@ def _natural(blocks: Sequence[DrawnBlock], paint: MachinePaint) -> int:
     return max(lines) + FRAME_COLUMNS
 
 
-def _per_row(boxes: int, natural: int, width: int) -> int:
-    """Return how many boxes stand side by side, so that all rows are as full as can be."""
-    most = max(1, min(boxes, (width + 1) // (natural + 1)))
-    return max(1, ceil(boxes / ceil(boxes / most))) if boxes else 1
+def boxes_per_row(boxes: int, natural: float, width: float, gap: float = 1) -> int:
+    """Return how many boxes stand side by side, so that all rows are as full as can be.
+
+    Args:
+        boxes: How many there are.
+        natural: The width that each would like.
+        width: The room for all of them.
+        gap: The room between two of them.
+
+    """
+    most = max(1, min(boxes, int((width + gap) // (natural + gap))))
+    return ceil(boxes / ceil(boxes / most)) if boxes else 1
 
 
 _Row = list[tuple[DrawnBlock, list[Text]]]
@@ -132,7 +140,7 @@ _Row = list[tuple[DrawnBlock, list[Text]]]
 
 
 def _rows(blocks: Sequence[DrawnBlock], paint: MachinePaint, width: int) -> list[_Row]:
-    per_row = _per_row(len(blocks), _natural(blocks, paint), width)
+    per_row = boxes_per_row(len(blocks), _natural(blocks, paint), width)
     inside = (width - (per_row - 1)) // per_row - FRAME_COLUMNS
     drawn = [(block, _lines(block, paint, inside)) for block in blocks]
     return [drawn[i : i + per_row] for i in range(0, len(drawn), per_row)]

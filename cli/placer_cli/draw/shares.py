@@ -1,10 +1,11 @@
-"""Shares of devices as people read them."""
+"""Devices as people read them: what is held of each, and which are neither free nor broken."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from placer_cli.draw.texts import ids_text, memory_text, quantity_text
 from placer_models.capacity import PERCENT, CapacityUnit, Quantity
-from placer_models.device import Device
+from placer_models.cluster import Node
+from placer_models.device import GPU, Device
 from placer_models.device_share import (
     DeviceShare,
     amounts_of_share,
@@ -12,6 +13,9 @@ from placer_models.device_share import (
     whole_device_amounts,
 )
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
+
+IN_MIG_MODE = "m"
+"""Stands for a GPU in MIG mode."""
 
 
 def held_share_text(part: DeviceShare) -> str:
@@ -61,3 +65,18 @@ def _part(grant: DeviceGrant) -> str:
     words = [held_share_text(grant.share)] if grant.share else []
     words += [f"vf {ids_text(grant.vfs)}"] if grant.vfs else []
     return ", ".join(words)
+
+
+def has_broken_device(node: Node) -> bool:
+    """Return whether a device of the node is broken; one in MIG mode is not."""
+    modes = dict(node.mig)
+    return not all(
+        node.is_healthy(device) or (device.type == GPU and device.minor in modes)
+        for device in node.machine.devices
+    )
+
+
+def broken_device_words(nodes: Iterable[Node]) -> str:
+    """Return the words of the legend for devices that are given to nobody."""
+    kept = any(node.checkpoint_devices for node in nodes)
+    return " unhealthy, or kept by a checkpoint" if kept else " unhealthy"

@@ -3,12 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import ceil
 
 from rich.style import Style
 
 from placer_cli.draw.blocks import CoreCpus, DrawnBlock, blocks_by_package
-from placer_cli.draw.packages import DrawnPackages, MachinePaint, device_type_title, title_of_block
+from placer_cli.draw.packages import (
+    DrawnPackages,
+    MachinePaint,
+    boxes_per_row,
+    device_type_title,
+    title_of_block,
+)
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.svg_shapes import (
     COLUMN,
@@ -68,7 +73,7 @@ def draw_packages_svg(packages: DrawnPackages, top: float, width: float) -> tupl
     by_package = blocks_by_package(packages.machine)
     paint = packages.paint
     natural = max((_natural(blocks, paint) for blocks in by_package.values()), default=0.0)
-    per_row = _per_row(len(by_package), natural + 2 * PAD, width)
+    per_row = boxes_per_row(len(by_package), natural + 2 * PAD, width, PAD)
     each = (width - PAD * (per_row - 1)) / per_row
     boxes = [
         _package(number, blocks, paint, packages, each) for number, blocks in by_package.items()
@@ -94,14 +99,6 @@ def _in_rows(
     return elements, y - top
 
 
-def _per_row(boxes: int, natural: float, width: float) -> int:
-    """Return how many boxes stand side by side, so that all rows are as full as can be."""
-    if not boxes:
-        return 1
-    most = max(1, min(boxes, int((width + PAD) // (natural + PAD))))
-    return ceil(boxes / ceil(boxes / most))
-
-
 def _natural(blocks: Sequence[DrawnBlock], paint: MachinePaint) -> float:
     """Return the width that the widest NUMA node would like."""
     label = LABEL_COLUMNS * COLUMN + PAD
@@ -120,7 +117,7 @@ def _package(
     width: float,
 ) -> _Box:
     inside = width - 2 * PAD
-    per_row = _per_row(len(blocks), _natural(blocks, paint), inside)
+    per_row = boxes_per_row(len(blocks), _natural(blocks, paint), inside, PAD)
     each = (inside - PAD * (per_row - 1)) / per_row
     drawn = [_numa(block, paint, packages, each) for block in blocks]
     elements, height = _in_rows(drawn, per_row, PAD, HEADING)

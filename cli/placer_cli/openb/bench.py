@@ -4,27 +4,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from placer_cli.console import error_console, result_console
+from placer_cli.commands_on_demand import command_group
+from placer_cli.console import error_console, print_drawing
 from placer_cli.openb.files import NodesFile, PodsFile, SequenceFile
-from placer_cli.output import Format, json_or_yaml_text
+from placer_cli.options import format_option, number_option
+from placer_cli.output import Format, print_tree
 
 if TYPE_CHECKING:
     from placer.openb.replay import ReplayResult
 
 MOST_BATCH = 1_000_000
 
-bench_app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Replay public traces, and measure how well and how fast Placer packs.",
-    epilog="Example: placer bench openb --nodes nodes.csv --pods pods.csv "
-    "--sequence pods.npz --seed 42 --strategy fgd",
+bench_app = command_group(
+    "Replay public traces, and measure how well and how fast Placer packs.",
+    "placer bench openb --nodes nodes.csv --pods pods.csv --sequence pods.npz --seed 42 "
+    "--strategy fgd",
 )
-
-
-@bench_app.callback()
-def _bench() -> None:
-    """Replay public traces, and measure how well and how fast Placer packs."""
 
 
 def _policies(incomplete: str) -> list[str]:
@@ -64,24 +59,19 @@ def openb(
             "or best-fit, dot-product or fgd.",
         ),
     ] = "usable",
-    batch: Annotated[
-        int,
-        typer.Option(min=1, max=MOST_BATCH, metavar="N", help="How many pods arrive together."),
-    ] = 1,
+    batch: Annotated[int, number_option("How many pods arrive together.", 1, MOST_BATCH)] = 1,
     depart: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=1000,
-            metavar="PERCENT",
-            help="Pods leave in order of arrival, so that all that are there have asked for so "
+        number_option(
+            "Pods leave in order of arrival, so that all that are there have asked for so "
             "much of all GPUs; five times the length of the list arrives.",
+            1,
+            1000,
+            metavar="PERCENT",
             show_default=False,
         ),
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="How the figures are printed.")] = (
-        Format.TABLE
-    ),
+    form: Annotated[Format, format_option("How the figures are printed.")] = Format.TABLE,
 ) -> None:
     """Replay a list of pods of the openb trace (Alibaba, 2023) through a Scheduler.
 
@@ -93,7 +83,7 @@ def openb(
 
     trace = read_trace(nodes, pods, sequence, seed)
     from placer.openb.replay import ROUNDS, replay_arrivals, replay_with_departures
-    from placer_cli.openb.bar import counting_progress_bar
+    from placer_cli.progress import counting_progress_bar
 
     most = len(trace.arrivals.pods) if depart is None else ROUNDS * len(trace.pods)
     with counting_progress_bar(error_console(), "pods", most) as tell:
@@ -102,13 +92,11 @@ def openb(
         else:
             found = replay_with_departures(trace, strategy, batch, depart, tell)
     if form is Format.TABLE:
-        from placer_cli.draw.canvas import canvas_of
         from placer_cli.openb.drawn import draw_replay
 
-        console = result_console()
-        console.print(draw_replay(found, strategy, canvas_of(console)))
+        print_drawing(lambda canvas: draw_replay(found, strategy, canvas))
         return
-    typer.echo(json_or_yaml_text(replay_to_json(found), form), nl=False)
+    print_tree(replay_to_json(found), form)
 
 
 def replay_to_json(found: "ReplayResult") -> dict[str, object]:

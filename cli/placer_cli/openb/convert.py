@@ -5,27 +5,21 @@ from typing import Annotated
 
 import typer
 
+from placer_cli.commands_on_demand import command_group
 from placer_cli.openb.files import NodesFile, PodsFile
+from placer_cli.options import output_option
 from placer_cli.output import (
     Format,
     format_of,
     json_or_yaml_text,
-    output_file,
     refuse_overwriting_inputs,
     replacing_file,
 )
 
-convert_app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Write files of others as files that Placer reads.",
-    epilog="Example: placer convert openb --nodes nodes.csv --pods pods.csv --output openb.yaml",
+convert_app = command_group(
+    "Write files of others as files that Placer reads.",
+    "placer convert openb --nodes nodes.csv --pods pods.csv --output openb.yaml",
 )
-
-
-@convert_app.callback()
-def _convert() -> None:
-    """Write files of others as files that Placer reads."""
 
 
 @convert_app.command(
@@ -36,11 +30,8 @@ def openb(
     pods: PodsFile,
     output: Annotated[
         Path | None,
-        typer.Option(
-            parser=output_file,
-            metavar="FILE",
-            help="Write the instance to FILE: YAML, or JSON if it ends in .json.",
-            show_default=False,
+        output_option(
+            "Write the instance to FILE: YAML, or JSON if it ends in .json.", show_default=False
         ),
     ] = None,
 ) -> None:

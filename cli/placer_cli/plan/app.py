@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from placer_cli.commands.solve import LONGEST_S, MOST_WORKERS
-from placer_cli.console import error_console, print_dump_summary, result_console
+from placer_cli.commands_on_demand import command_group
+from placer_cli.console import error_console, print_drawing, print_dump_summary, result_console
 from placer_cli.draw.palette import STRONG
 from placer_cli.exits import Exit
-from placer_cli.output import Format, json_or_yaml_text
+from placer_cli.options import MOST_WORKERS, format_option, number_option, seconds_option
+from placer_cli.output import Format, print_tree
 from placer_cli.plan.fit import fit
 from placer_cli.plan.survive import survive
 from placer_cli.plan.sweeping import (
+    LEAST_S,
     ExecutorAddress,
     Processes,
     workers_errors_as_usage,
@@ -28,21 +30,13 @@ if TYPE_CHECKING:
     from placer.plan.question import PlanQuestion
     from placer.sweep.workers import SweepWorkers
 
-LEAST_S = 0.1
 MOST_WORK = 10_000_000
 MOST_PODS = 1_000_000
 
-plan_app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Plan capacity: what to buy, how much more fits, what a failure costs.",
-    epilog="Example: placer plan buy instances/plan/cluster.yaml --seconds 5",
+plan_app = command_group(
+    "Plan capacity: what to buy, how much more fits, what a failure costs.",
+    "placer plan buy instances/plan/cluster.yaml --seconds 5",
 )
-
-
-@plan_app.callback()
-def _plan() -> None:
-    """Plan capacity: what to buy, how much more fits, what a failure costs."""
 
 
 @plan_app.command(epilog="Example: placer plan buy instances/plan/cluster.yaml --seconds 5")
@@ -57,28 +51,15 @@ def buy(
             show_default=False,
         ),
     ] = None,
-    seconds: Annotated[
-        float,
-        typer.Option(
-            min=LEAST_S, max=LONGEST_S, metavar="S", help="Wall-clock time to the answer."
-        ),
-    ] = 60.0,
+    seconds: Annotated[float, seconds_option("Wall-clock time to the answer.", LEAST_S)] = 60.0,
     workers: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=MOST_WORKERS,
-            metavar="N",
-            help="Searches at a time. [default: one for each CPU]",
-        ),
+        number_option("Searches at a time. [default: one for each CPU]", 1, MOST_WORKERS),
     ] = None,
     work_limit: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=MOST_WORK,
-            metavar="N",
-            help="Deterministic work of each plan in place of time; answers repeat.",
+        number_option(
+            "Deterministic work of each plan in place of time; answers repeat.", 1, MOST_WORK
         ),
     ] = None,
     growth: Annotated[
@@ -103,9 +84,7 @@ def buy(
         ),
     ] = None,
     report: ReportFile = None,
-    form: Annotated[Format, typer.Option("--format", help="How the answer is printed.")] = (
-        Format.TABLE
-    ),
+    form: Annotated[Format, format_option("How the answer is printed.")] = Format.TABLE,
 ) -> None:
     """Buy the cheapest mix of PLAN's offers that places all of its demand.
 
@@ -191,14 +170,13 @@ def _buy(
             plan_one = partial(search, question, part_s, threads, stop, tell, work_limit=work_limit)
             answers.append(interruptible(plan_one, halt))
     if form is Format.TABLE:
-        from placer_cli.draw.canvas import canvas_of
         from placer_cli.plan.drawn import draw_purchase_plan
 
         console = result_console()
         for question, answer in zip(questions, answers, strict=False):
             if each:
                 console.print(question.scenarios[0].name, style=STRONG)
-            console.print(draw_purchase_plan(question, answer, canvas_of(console)))
+            print_drawing(partial(draw_purchase_plan, question, answer))
             if each and question is not questions[-1]:
                 console.print()
     else:
@@ -209,7 +187,7 @@ def _buy(
             if each
             else plan_to_json(questions[0], answers[0])
         )
-        typer.echo(json_or_yaml_text(tree, form), nl=False)
+        print_tree(tree, form)
     if report is not None:
         from placer_cli.plan.pages import plan_page
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-import typer
-
-from placer_cli.console import error_console, print_dump_summary, result_console
+from placer_cli.console import error_console, print_drawing, print_dump_summary
 from placer_cli.illegal import read_instance
-from placer_cli.output import Format, json_or_yaml_text
+from placer_cli.options import format_option
+from placer_cli.output import Format, print_tree
 from placer_cli.plan.sweeping import workers_errors_as_usage
 from placer_cli.report.option import foot_of, refuse_bad_report_path, write_report
 from placer_models.cluster import Instance
@@ -24,15 +23,7 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 
-InstanceFiles = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="INSTANCE",
-        help="Files of one instance, or of one cluster's objects; - is standard input.",
-    ),
-]
-
-AnswerFormat = Annotated[Format, typer.Option("--format", help="How it is printed.")]
+AnswerFormat = Annotated[Format, format_option("How it is printed.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +95,9 @@ class ClusterQuestion:
 
         """
         if self.form is Format.TABLE:
-            from placer_cli.draw.canvas import canvas_of
-
-            console = result_console()
-            console.print(draw(canvas_of(console)))
+            print_drawing(draw)
         else:
-            typer.echo(json_or_yaml_text(tree(), self.form), nl=False)
+            print_tree(tree(), self.form)
         if self.report is not None:
             write_report(self.report, page(foot_of(f"What {command} says")))
         error_console().print(f"{did} in {monotonic() - self._started_s:.2f} s", style="dim")

@@ -5,17 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from placer_cli.commands.solve import LONGEST_S
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal
+from placer_cli.options import InstanceFiles, seconds_option
 from placer_cli.output import Format
 from placer_cli.plan.cluster_question import (
     AnswerFormat,
     ClusterQuestion,
-    InstanceFiles,
     answer_unless_interrupted,
 )
-from placer_cli.plan.sweeping import ExecutorAddress, Processes, workers_from_options
+from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, workers_from_options
 from placer_cli.report.option import ReportFile
 from placer_cli.what_if import parse_changes
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from placer.sweep.workers import SweepWorkers
     from placer_cli.draw.canvas import Canvas
     from placer_models.whatif.change import InstanceChange
-
-LEAST_S = 0.1
 
 
 def fit(
@@ -60,10 +57,7 @@ def fit(
             "mend=NODE, remove=POD, ...; each by itself; file=FILE is many at once.",
         ),
     ] = None,
-    seconds: Annotated[
-        float,
-        typer.Option(min=LEAST_S, max=LONGEST_S, metavar="S", help="Time for each count."),
-    ] = 20.0,
+    seconds: Annotated[float, seconds_option("Time for each count.", LEAST_S)] = 20.0,
     processes: Processes = None,
     executor: ExecutorAddress = None,
     report: ReportFile = None,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from placer_cli.console import error_console, result_console
+from placer_cli.console import error_console, print_drawing
 from placer_cli.exits import Exit
-from placer_cli.output import Format, json_or_yaml_text
+from placer_cli.output import Format, print_tree
 from placer_cli.plan.sweeping import workers_errors_as_usage
 
 if TYPE_CHECKING:
@@ -54,15 +54,13 @@ def buy_growth(
             halt,
         )
     if form is Format.TABLE:
-        from placer_cli.draw.canvas import canvas_of
         from placer_cli.plan.drawn_growth import draw_growth
 
-        console = result_console()
-        console.print(draw_growth(question, curve, canvas_of(console)))
+        print_drawing(lambda canvas: draw_growth(question, curve, canvas))
     else:
         from placer.plan.to_json import growth_to_json
 
-        typer.echo(json_or_yaml_text(growth_to_json(question, curve), form), nl=False)
+        print_tree(growth_to_json(question, curve), form)
     if report is not None:
         from placer_cli.plan.pages import growth_page
         from placer_cli.report.option import foot_of, write_report

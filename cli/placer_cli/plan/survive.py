@@ -5,17 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from placer_cli.commands.solve import LONGEST_S
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal
+from placer_cli.options import InstanceFiles, number_option, seconds_option
 from placer_cli.output import Format
 from placer_cli.plan.cluster_question import (
     AnswerFormat,
     ClusterQuestion,
-    InstanceFiles,
     answer_unless_interrupted,
 )
-from placer_cli.plan.sweeping import ExecutorAddress, Processes, workers_from_options
+from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, workers_from_options
 from placer_cli.report.option import ReportFile
 from placer_cli.what_if import MOST_MOVES
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from placer.sweep.workers import SweepWorkers
     from placer_cli.draw.canvas import Canvas
 
-LEAST_S = 0.1
 MOST_NODES = 100
 
 
@@ -35,9 +33,7 @@ def survive(
     instance: InstanceFiles,
     nodes: Annotated[
         int | None,
-        typer.Option(
-            min=1, max=MOST_NODES, metavar="N", help="So many nodes are lost at once. [default: 1]"
-        ),
+        number_option("So many nodes are lost at once. [default: 1]", 1, MOST_NODES),
     ] = None,
     domain: Annotated[
         str | None,
@@ -48,10 +44,7 @@ def survive(
         ),
     ] = None,
     move_budget: Annotated[
-        int,
-        typer.Option(
-            min=0, max=MOST_MOVES, metavar="B", help="So many pods of other nodes may move."
-        ),
+        int, number_option("So many pods of other nodes may move.", 0, MOST_MOVES, metavar="B")
     ] = 0,
     offers: Annotated[
         Path | None,
@@ -60,12 +53,7 @@ def survive(
             help="A file of kind Plan; what of its offers mends a loss is said, with its price.",
         ),
     ] = None,
-    seconds: Annotated[
-        float,
-        typer.Option(
-            min=LEAST_S, max=LONGEST_S, metavar="S", help="Wall-clock time for all of it."
-        ),
-    ] = 60.0,
+    seconds: Annotated[float, seconds_option("Wall-clock time for all of it.", LEAST_S)] = 60.0,
     processes: Processes = None,
     executor: ExecutorAddress = None,
     report: ReportFile = None,

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from placer_cli.commands.solve import MOST_WORKERS
+from placer_cli.options import MOST_WORKERS, number_option
 
 if TYPE_CHECKING:
     from placer.sweep.workers import SweepWorkers
 
+LEAST_S = 0.1
+"""With fewer seconds than this no plan is searched."""
+
 Processes = Annotated[
     int | None,
-    typer.Option(
-        min=1,
-        max=MOST_WORKERS,
-        metavar="N",
-        help="Solve so many questions at a time, in processes of this machine.  [default: 1]",
+    number_option(
+        "Solve so many questions at a time, in processes of this machine.  [default: 1]",
+        1,
+        MOST_WORKERS,
         show_default=False,
     ),
 ]

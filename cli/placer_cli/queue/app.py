@@ -6,21 +6,20 @@ from typing import Annotated
 import typer
 
 from placer.queue.model import ChargeTime
-from placer_cli.console import result_console
+from placer_cli.commands_on_demand import command_group
+from placer_cli.console import print_drawing
 from placer_cli.exits import Exit
+from placer_cli.options import LARGEST_SEED, format_option, number_option, output_option
 from placer_cli.output import (
     Format,
-    json_or_yaml_text,
-    output_file,
+    print_tree,
     refuse_overwriting_inputs,
     replacing_file,
 )
 
-queue_app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Simulate the fair queue, and advise thread counts.",
-    epilog="Example: placer queue simulate instances/queues/fig-3-04.yaml",
+queue_app = command_group(
+    "Simulate the fair queue, and advise thread counts.",
+    "placer queue simulate instances/queues/fig-3-04.yaml",
 )
 
 
@@ -36,24 +35,12 @@ def simulate(
         ),
     ] = None,
     seed: Annotated[
-        int | None,
-        typer.Option(
-            min=0, max=2**31 - 1, metavar="N", help="Seed of drawn lengths, in place of FILE's."
-        ),
+        int | None, number_option("Seed of drawn lengths, in place of FILE's.", 0, LARGEST_SEED)
     ] = None,
-    decisions: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Explain the first N real choices.")
-    ] = 5,
-    rows: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Draw so many threads of capacity at most.")
-    ] = 24,
-    form: Annotated[Format, typer.Option("--format", help="How the result is printed.")] = (
-        Format.TABLE
-    ),
-    svg: Annotated[
-        Path | None,
-        typer.Option(parser=output_file, metavar="FILE", help="Write the pictures to FILE as SVG."),
-    ] = None,
+    decisions: Annotated[int, number_option("Explain the first N real choices.", 0)] = 5,
+    rows: Annotated[int, number_option("Draw so many threads of capacity at most.", 0)] = 24,
+    form: Annotated[Format, format_option("How the result is printed.")] = Format.TABLE,
+    svg: Annotated[Path | None, output_option("Write the pictures to FILE as SVG.")] = None,
 ) -> None:
     """Run the jobs of FILE on its threads of capacity, and draw what happens.
 
@@ -73,15 +60,13 @@ def simulate(
         with replacing_file(svg) as stream:
             stream.write(simulation_svg(result))
     if form is Format.TABLE:
-        from placer_cli.draw.canvas import canvas_of
         from placer_cli.queue.simulated import draw_simulated
 
-        console = result_console()
-        console.print(draw_simulated(result, canvas_of(console), rows, decisions))
+        print_drawing(lambda canvas: draw_simulated(result, canvas, rows, decisions))
     else:
         from placer_cli.queue.trees import simulation_to_json
 
-        typer.echo(json_or_yaml_text(simulation_to_json(result), form), nl=False)
+        print_tree(simulation_to_json(result), form)
     raise typer.Exit(Exit.NOT_ALL if result.never_ran else Exit.DONE)
 
 
@@ -90,21 +75,17 @@ def advise(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A file of kind QueueHistory; - is stdin.")
     ],
-    form: Annotated[Format, typer.Option("--format", help="How the advice is printed.")] = (
-        Format.TABLE
-    ),
+    form: Annotated[Format, format_option("How the advice is printed.")] = Format.TABLE,
 ) -> None:
     """Say how many threads of work each job of FILE should have, and why."""
     from placer.queue.file.history_file import read_thread_history
 
     history = read_thread_history(file)
     if form is Format.TABLE:
-        from placer_cli.draw.canvas import canvas_of
         from placer_cli.queue.advised import draw_thread_advice
 
-        console = result_console()
-        console.print(draw_thread_advice(history, canvas_of(console)))
+        print_drawing(lambda canvas: draw_thread_advice(history, canvas))
     else:
         from placer_cli.queue.trees import advice_to_json
 
-        typer.echo(json_or_yaml_text(advice_to_json(history), form), nl=False)
+        print_tree(advice_to_json(history), form)

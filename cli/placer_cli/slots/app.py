@@ -5,28 +5,21 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.commands.solve import LONGEST_S
-from placer_cli.console import result_console
+from placer_cli.commands_on_demand import command_group
+from placer_cli.console import print_drawing
 from placer_cli.exits import Exit
+from placer_cli.options import format_option, output_option, seconds_option
 from placer_cli.output import (
     Format,
-    json_or_yaml_text,
-    output_file,
+    print_tree,
     refuse_overwriting_inputs,
     replacing_file,
 )
 
-slots_app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Compile dataflow jobs into slots and memory fractions, and place the slots.",
-    epilog="Example: placer slots compile instances/slots/word-count.yaml",
+slots_app = command_group(
+    "Compile dataflow jobs into slots and memory fractions, and place the slots.",
+    "placer slots compile instances/slots/word-count.yaml",
 )
-
-
-@slots_app.callback()
-def _slots() -> None:
-    """Compile dataflow jobs into slots and memory fractions, and place the slots."""
 
 
 @slots_app.command(
@@ -36,13 +29,8 @@ def compile_(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A file of kind JobGraph; - is stdin.")
     ],
-    form: Annotated[Format, typer.Option("--format", help="How the job is printed.")] = (
-        Format.TABLE
-    ),
-    svg: Annotated[
-        Path | None,
-        typer.Option(parser=output_file, metavar="FILE", help="Write the graph to FILE as SVG."),
-    ] = None,
+    form: Annotated[Format, format_option("How the job is printed.")] = Format.TABLE,
+    svg: Annotated[Path | None, output_option("Write the graph to FILE as SVG.")] = None,
 ) -> None:
     """Compile the job graph of FILE: chains, pipelined regions, groups, fractions, slots.
 
@@ -58,15 +46,13 @@ def compile_(
         with replacing_file(svg) as stream:
             stream.write(job_svg(job))
     if form is Format.TABLE:
-        from placer_cli.draw.canvas import canvas_of
         from placer_cli.slots.drawn import draw_job
 
-        console = result_console()
-        console.print(draw_job(job, canvas_of(console)))
+        print_drawing(lambda canvas: draw_job(job, canvas))
         return
     from placer.slots.to_json import job_to_json
 
-    typer.echo(json_or_yaml_text(job_to_json(job), form), nl=False)
+    print_tree(job_to_json(job), form)
 
 
 @slots_app.command(
@@ -80,16 +66,11 @@ def place(
     workers_file: Annotated[
         Path, typer.Argument(metavar="WORKERS", help="A file of kind Workers; - is stdin.")
     ],
-    form: Annotated[Format, typer.Option("--format", help="How the places are printed.")] = (
-        Format.TABLE
-    ),
+    form: Annotated[Format, format_option("How the places are printed.")] = Format.TABLE,
     time_limit: Annotated[
         float | None,
-        typer.Option(
-            min=0.02,
-            max=LONGEST_S,
-            metavar="SECONDS",
-            help="Wall-clock time to the answer. [default: a fixed amount of work]",
+        seconds_option(
+            "Wall-clock time to the answer. [default: a fixed amount of work]", 0.02, "SECONDS"
         ),
     ] = None,
 ) -> None:
@@ -118,13 +99,11 @@ def place(
             "or reserve",
         ) from None
     if form is Format.TABLE:
-        from placer_cli.draw.canvas import canvas_of
         from placer_cli.slots.placed_slots import draw_slots_on_workers
 
-        console = result_console()
-        console.print(draw_slots_on_workers(job, pool, placed, canvas_of(console)))
+        print_drawing(lambda canvas: draw_slots_on_workers(job, pool, placed, canvas))
     else:
         from placer.slots.workers.to_json import slot_places_to_json
 
-        typer.echo(json_or_yaml_text(slot_places_to_json(job, placed), form), nl=False)
+        print_tree(slot_places_to_json(job, placed), form)
     raise typer.Exit(Exit.DONE if placed.all_placed else Exit.NOT_ALL)
