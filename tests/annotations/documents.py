@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 from hypothesis import strategies as st
 
+from answers import expect
 from placer_models.annotations.device_allocated import read_device_allocated
 from placer_models.annotations.device_hint import read_device_hints
 from placer_models.annotations.names import (
@@ -144,8 +145,7 @@ def spoilt(document: object, draw: Callable[[st.SearchStrategy[object]], object]
         name = draw(st.sampled_from(sorted(document)))
         return {**document, name: spoilt(document[name], draw)}
     if isinstance(document, list) and document and draw(st.integers(0, 4)):
-        i = draw(st.integers(0, len(document) - 1))
-        assert isinstance(i, int)
+        i = expect(int, draw(st.integers(0, len(document) - 1)))
         return [*document[:i], spoilt(document[i], draw), *document[i + 1 :]]
     return draw(ANY_JSON)
 

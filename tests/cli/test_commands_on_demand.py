@@ -7,6 +7,7 @@ import sys
 import pytest
 from typer.main import get_command
 
+from answers import expect
 from commands import Placer
 from placer import __version__
 from placer_cli.app import app
@@ -36,8 +37,7 @@ def test_each_command_that_is_listed_can_be_loaded(placer: Placer) -> None:
     """
     A command says in its own help what the list says in short.
     """
-    group = get_command(app)
-    assert isinstance(group, CommandsOnDemand)
+    group = expect(CommandsOnDemand, get_command(app))
 
     for name in group.entries:
         printed = placer(name, "--help").out

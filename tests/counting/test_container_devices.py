@@ -5,6 +5,7 @@ from itertools import combinations
 
 import pytest
 
+from answers import expect
 from placer.counting.container_devices import best_disjoint_sets
 from placer.judge.breaches import breaches
 from placer.search.options import Engine, SolveOptions
@@ -39,8 +40,7 @@ def placed(asked: Pod, machine: Machine, free: range = range(4)) -> PodPlacement
     gpus = {d.minor for d in machine.devices if d.type == GPU}
     broken = frozenset((GPU, minor) for minor in gpus - set(free))
     instance = Instance((Node("n", machine, unhealthy=broken),), (lone(asked),))
-    found = solve(instance, GREEDY)
-    assert isinstance(found, Placed)
+    found = expect(Placed, solve(instance, GREEDY))
     assert breaches(instance, found.placement) == ()
     return found.placement.pods[0]
 
@@ -162,8 +162,7 @@ def test_a_mig_instance_has_no_name_before_it_is_cut() -> None:
     asked = Resources(devices=(DeviceRequest("mig-3g.20gb", 1),))
     spec = PodSpec((Container("c0", asked), Container("c1", Resources())))
     instance = Instance((node,), (lone(Pod("a", "default", spec)),))
-    found = solve(instance, GREEDY)
-    assert isinstance(found, Placed)
+    found = expect(Placed, solve(instance, GREEDY))
     cut, none = found.placement.pods[0].containers
 
     assert (shown(cut), shown(none)) == (None, "none")

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from answers import expect
 from greedy.small import Numa, faults, gang, instance, machine, realised, spec
 from placer.counting.account import accounts_of
 from placer.counting.placements import Unrealisable, realise
@@ -24,9 +25,7 @@ def answer(world: Instance) -> Placement:
 
 def refused(world: Instance, choices: Choices) -> Unrealisable:
     accounts = accounts_of(world)
-    found = realise(world, accounts, build_problem(world, accounts), choices)
-    assert isinstance(found, Unrealisable)
-    return found
+    return expect(Unrealisable, realise(world, accounts, build_problem(world, accounts), choices))
 
 
 def test_pools_are_what_the_whole_placement_leaves() -> None:

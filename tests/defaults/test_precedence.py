@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from judge.hand import MACHINE, pod, put, world
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
@@ -127,8 +128,7 @@ def test_bind_goes_by_the_pod_then_the_node_then_the_default(
         else:
             assert value(instance, BIND, put("a", cpus)) == cost
     costs = [cost for cost in (cost_of_whole, cost_of_one_each) if cost is not None]
-    answer = solve(instance, EXACT)
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(instance, EXACT))
     assert {(t.value, t.proven) for t in answer.tiers if t.tier is BIND} == {(min(costs), True)}
 
 
@@ -256,9 +256,8 @@ def test_on_arm_the_solver_keeps_nobody_apart_by_default() -> None:
     instance = replace(
         world(asks("a", 1), asks("b", 1), nodes=nodes), defaults=Defaults(exclusive=BY_CORE)
     )
-    answer = solve(instance, EXACT)
+    answer = expect(Placed, solve(instance, EXACT))
 
-    assert isinstance(answer, Placed)
     assert len({min(place.cpuset) // 2 for place in answer.placement.pods}) == 1
 
 
@@ -271,9 +270,8 @@ def test_a_default_is_named_as_the_reason() -> None:
     instance = under(
         Defaults(exclusive=BY_CORE), asks("a", 1), on=on, running=((strict, put("r", "0")),)
     )
-    answer = solve(instance, EXACT)
+    answer = expect(Infeasible, solve(instance, EXACT))
 
-    assert isinstance(answer, Infeasible)
     assert "exclusive-cores" in answer.unplaced[0].reasons[0]
 
 
@@ -329,9 +327,8 @@ def test_a_default_binds_pods_of_the_pools() -> None:
     Under SingleNUMANode an LS pod runs in the pool of one NUMA node (C12).
     """
     web = replace(asks("a", 1), spec=replace(asks("a", 1).spec, qos=QosClass.LS))
-    answer = solve(under(Defaults(alignment=SINGLE), web), EXACT)
+    answer = expect(Placed, solve(under(Defaults(alignment=SINGLE), web), EXACT))
 
-    assert isinstance(answer, Placed)
     (place,) = answer.placement.pods
     assert place.cpuset in ({0, 1, 2, 3}, {4, 5, 6, 7})
 
@@ -359,8 +356,7 @@ def test_the_strategy_goes_by_the_node_then_the_default(
 
     assert value(instance, NUMA_STRATEGY, put("a", "2")) == cost
     if cost is not None:
-        answer = solve(instance, EXACT)
-        assert isinstance(answer, Placed)
+        answer = expect(Placed, solve(instance, EXACT))
         assert (min(answer.placement.pods[0].cpuset) < 4) == (cost == 0)
 
 

@@ -1,5 +1,6 @@
 """Equal pods of a node that the model counts together, and those that it must not."""
 
+from answers import expect
 from greedy.small import Numa, machine
 from judge.hand import node, pod, world
 from placer.judge.measure import measure
@@ -13,8 +14,7 @@ from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
 
 def values(instance: Instance) -> dict[Tier, int]:
     """Return the proven value of each tier; all pods have a place."""
-    answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1))
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1)))
     assert all(one.proven for one in answer.tiers)
     found = {one.tier: one.value for one in answer.tiers}
     assert found == dict(measure(instance, answer.placement))

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from answers import expect
 from exact.test_in_node_affinity import answer as answer_inside
 from exact.test_in_node_affinity import replicas
 from judge.cases_in_node_affinity import FAR_FROM_DB, OFF_DB, owner, wish
@@ -37,8 +38,7 @@ def shared(name: str, app: str, cpu: int, *terms: AffinityTerm) -> Pod:
 
 def solved(instance: Instance, engine: Engine = Engine.EXACT) -> tuple[Counter[str], TierValue]:
     """Return how many pods each node has, and tier affinity."""
-    answer = solve(instance, SolveOptions(engine=engine, workers=1, seed=1))
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(instance, SolveOptions(engine=engine, workers=1, seed=1)))
     (tier,) = (t for t in answer.tiers if t.tier is AFFINITY)
     return Counter(place.node for place in answer.placement.pods), tier
 
@@ -184,8 +184,7 @@ def test_running_owners_count_one_by_one(engine: Engine) -> None:
     on = node_of_cores(cores=8, numa_nodes=2)
     running = tuple((owner(f"r{cpu}", 1, "db"), "n", {cpu}) for cpu in (0, 2, 8))
     new = replicas(1, 1, "db", wish(FAR_FROM_DB))
-    found = answer_inside(on, *new, running=running, engine=engine)
+    found = expect(Placed, answer_inside(on, *new, running=running, engine=engine))
 
-    assert isinstance(found, Placed)
     assert {t.tier: t.value for t in found.tiers}[AFFINITY] == 1
     assert all(cpu >= 8 for cpu in found.placement.pods[0].cpuset)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from answers import expect
 from judge.hand import node, pod, put, world
 from placer.judge.measure import measure
 from placer.search import joint_search
@@ -29,8 +30,7 @@ BOX = Machine(
 
 def solved(instance: Instance, engine: Engine = Engine.EXACT) -> Placed:
     """Return the answer, proven in every tier unless it is greedy."""
-    found = solve(instance, SolveOptions(engine=engine, workers=1, seed=1))
-    assert isinstance(found, Placed)
+    found = expect(Placed, solve(instance, SolveOptions(engine=engine, workers=1, seed=1)))
     assert engine is Engine.GREEDY or all(tier.proven for tier in found.tiers)
     return found
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from answers import expect
 from commands import Placer
 from features.emptied_pools import emptied_instance
 from placer.judge.breaches import breaches
@@ -88,9 +89,8 @@ def test_an_owner_goes_to_the_free_node(engine: Engine, qos: QosClass) -> None:
     One node has such a pod, the other is empty: it is taken.
     """
     instance = asked(pod("p", 2000, qos), pod("q", 3000, qos), nodes=(NODE, FREE))
-    answer = answer_to(instance, engine)
+    answer = expect(Placed, answer_to(instance, engine))
 
-    assert isinstance(answer, Placed)
     assert breaches(instance, answer.placement) == ()
     assert {place.node for place in answer.placement.pods} == {"free"}
 
@@ -101,9 +101,8 @@ def test_a_bound_pod_is_left_out_too(engine: Engine) -> None:
     Of the shared pool nothing new is counted by NUMA node; the BE pool lacks nothing.
     """
     instance = asked(pod("p", 1000), pod("q", 1000, BE), pod("r", 0, gib=1))
-    answer = answer_to(instance, engine)
+    answer = expect(PartlyPlaced, answer_to(instance, engine))
 
-    assert isinstance(answer, PartlyPlaced)
     assert {place.name for place in answer.placement.pods} == {"q", "r"}
 
 
@@ -116,9 +115,8 @@ def test_who_lacks_cpus_of_the_be_pool_keeps_no_lsr_pod_off(engine: Engine) -> N
     instance = replace(
         asked(pod("p", 2000, LSR), pod("q", 1000), pod("r", 1000, LSE)), running=running
     )
-    answer = answer_to(instance, engine)
+    answer = expect(PartlyPlaced, answer_to(instance, engine))
 
-    assert isinstance(answer, PartlyPlaced)
     assert breaches(instance, answer.placement) == ()
     assert {place.name for place in answer.placement.pods} == {"p", "q"}
 
@@ -130,9 +128,8 @@ def test_a_pod_that_asks_for_no_cpu_keeps_owners_off_its_numa_node_alone(engine:
     """
     *others, _ = RUNNING
     instance = replace(asked(pod("p", 5000, LSR)), running=(*others, runs("c", 0, LS, 1, 1)))
-    answer = answer_to(instance, engine)
+    answer = expect(Placed, answer_to(instance, engine))
 
-    assert isinstance(answer, Placed)
     assert answer.placement.pods[0].cpuset == frozenset(range(2, 7))
 
 
@@ -167,9 +164,8 @@ def test_a_burst_pod_that_is_bound_nowhere_is_no_riddle() -> None:
             RunningPod(burst, PodPlacement("burst", "default", None, "n", frozenset())),
         ),
     )
-    answer = answer_to(instance, Engine.AUTO)
+    answer = expect(Infeasible, answer_to(instance, Engine.AUTO))
 
-    assert isinstance(answer, Infeasible)
     assert "cpu-count" in answer.unplaced[0].reasons[0]
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from answers import expect
 from judge.cases_apart import NUMA, PCPU, apart
 from mixed_worlds import mixed_instance
 from placer.search.options import Engine, SolveOptions
@@ -32,9 +33,8 @@ def test_threads_that_fit_by_count_do_not_always_fit() -> None:
     of 4 threads, and have no place. With a third core they have.
     """
     pods = apart("p", PCPU, 2, required=True), apart("q", PCPU, 1, required=True)
-    found = answer(node(cores=3, threads=2), *pods)
+    found = expect(Placed, answer(node(cores=3, threads=2), *pods))
 
-    assert isinstance(found, Placed)
     assert {t.tier: t.value for t in found.tiers}[BIND] == 0
 
     found = answer(node(cores=2, threads=2), *pods)
@@ -53,8 +53,7 @@ def test_required_pods_have_a_core_each_at_every_width(threads: int) -> None:
     pods = [apart(f"p{i}", PCPU, required=True) for i in range(4)]
 
     assert isinstance(answer(on, *pods[:3]), Placed)
-    found = answer(on, *pods)
-    assert isinstance(found, PartlyPlaced)
+    found = expect(PartlyPlaced, answer(on, *pods))
     assert len(found.unplaced) == 1
     assert all(tier.proven for tier in found.tiers)
 
@@ -77,9 +76,8 @@ def test_a_pack_of_cores_of_four_threads_is_exact() -> None:
     it shares a core with each of the others, which is as few as can be.
     """
     pods = [apart(name, PCPU, cpus) for name, cpus in (("a", 3), ("b", 3), ("c", 2))]
-    found = answer(node(cores=2, threads=4), *pods)
+    found = expect(Placed, answer(node(cores=2, threads=4), *pods))
 
-    assert isinstance(found, Placed)
     tiers = {t.tier: t for t in found.tiers}
     assert tiers[SHARED_CORES].value == tiers[SHARED_CORES].bound == 2
 
@@ -89,9 +87,8 @@ def test_numa_nodes_first_come_apart_then_cores() -> None:
     Three pods under NUMANodeLevel on two NUMA nodes: one NUMA node is shared, no core.
     """
     pods = [apart(f"p{i}", NUMA) for i in range(3)]
-    found = answer(node(cores=4, threads=2, numa_nodes=2), *pods)
+    found = expect(Placed, answer(node(cores=4, threads=2, numa_nodes=2), *pods))
 
-    assert isinstance(found, Placed)
     values = {t.tier: t.value for t in found.tiers}
     assert (values[SHARED_CORES], values[SHARED_NUMA_NODES]) == (0, 1)
 

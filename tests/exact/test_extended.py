@@ -2,6 +2,7 @@
 
 import pytest
 
+from answers import expect
 from judge.hand import ALL_CPUS, node, put, world
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -42,9 +43,8 @@ def test_a_node_without_the_resource_takes_nobody_who_asks_for_it() -> None:
     """
     instance = world(licensed("a", 3), nodes=[node()])
 
-    answer = solve(instance, SolveOptions(workers=1))
+    answer = expect(Infeasible, solve(instance, SolveOptions(workers=1)))
 
-    assert isinstance(answer, Infeasible)
     assert answer.unplaced[0].reasons == ("never fits (1 of 1 nodes: licences: asks 3)",)
 
 

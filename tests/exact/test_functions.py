@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from judge.cases_functions import HERE, OF_A, SHARE, held, sharing
 from judge.cases_joint import switched
 from judge.cases_strategies import EACH, applying, healthy_but
@@ -43,9 +44,8 @@ def test_who_finds_none_is_told_so() -> None:
     One of kind b, and two pods that want it.
     """
     instance = world(sharing("a", OF_B), sharing("b", OF_B), nodes=HERE)
-    answer = solve(instance, SolveOptions(workers=1, time_limit_s=60))
+    answer = expect(PartlyPlaced, solve(instance, SolveOptions(workers=1, time_limit_s=60)))
 
-    assert isinstance(answer, PartlyPlaced)
     assert "device-functions asks a virtual function of 1 rdma" in answer.unplaced[0].reasons[0]
 
 
@@ -55,9 +55,8 @@ def test_a_whole_nic_leaves_no_virtual_function() -> None:
     """
     whole = pod("whole", nics=2, qos=QosClass.LS)
     instance = world(whole, sharing("a"), nodes=HERE)
-    answer = solve(instance, SolveOptions(workers=1, time_limit_s=60))
+    answer = expect(PartlyPlaced, solve(instance, SolveOptions(workers=1, time_limit_s=60)))
 
-    assert isinstance(answer, PartlyPlaced)
     assert len(answer.placement.pods) == 1
 
 
@@ -162,9 +161,8 @@ def test_who_cannot_have_all_is_told_so() -> None:
     """
     instance = world(applying("a"), nodes=[healthy_but(1)])
     instance = replace(instance, running=(holding(("rdma", 2)),))
-    answer = solve(instance, SolveOptions(workers=1, time_limit_s=60))
+    answer = expect(Infeasible, solve(instance, SolveOptions(workers=1, time_limit_s=60)))
 
-    assert isinstance(answer, Infeasible)
     assert "device-strategy asks all 2 rdma" in answer.unplaced[0].reasons[0]
 
 
@@ -175,9 +173,8 @@ def test_who_finds_no_groups_is_told_so() -> None:
     here = [node(machine=switched("aabb", "abc"))]
     instance = world(applying("a", 2, EACH), nodes=here)
     instance = replace(instance, running=(holding(("rdma", 0), ("rdma", 1)),))
-    answer = solve(instance, SolveOptions(workers=1, time_limit_s=60))
+    answer = expect(Infeasible, solve(instance, SolveOptions(workers=1, time_limit_s=60)))
 
-    assert isinstance(answer, Infeasible)
     reason = answer.unplaced[0].reasons[0]
     assert "joint asks 2 gpu and one rdma for each group side by side (SamePCIe)" in reason
 

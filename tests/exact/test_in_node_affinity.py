@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from judge.cases_in_node_affinity import (
     BY_DB,
     CORE,
@@ -82,8 +83,7 @@ def test_one_thread_a_core_is_room_for_nobody_else() -> None:
     on = node(cores=4, threads=1)
     db = owner("db", 1, "db")
 
-    wished = answer(on, db, owner("a", 1, "web", wish(BY_DB)))
-    assert isinstance(wished, Placed)
+    wished = expect(Placed, answer(on, db, owner("a", 1, "web", wish(BY_DB))))
     assert {t.tier: t.value for t in wished.tiers}[AFFINITY] == 1
     assert isinstance(answer(on, db, owner("a", 1, "web", BY_DB)), PartlyPlaced)
 
@@ -96,8 +96,7 @@ def test_pods_that_are_apart_have_a_core_each(threads: int) -> None:
     on = node(cores=3, threads=threads)
 
     assert isinstance(answer(on, *replicas(3, 1, "db", OFF_DB)), Placed)
-    found = answer(on, *replicas(4, 1, "db", OFF_DB))
-    assert isinstance(found, PartlyPlaced)
+    found = expect(PartlyPlaced, answer(on, *replicas(4, 1, "db", OFF_DB)))
     assert len(found.unplaced) == 1
     assert all(tier.proven for tier in found.tiers)
 
@@ -135,11 +134,9 @@ def test_who_comes_later_is_with_the_first_wherever_it_is(engine: Engine) -> Non
     on = node(cores=8, numa_nodes=2)
     wide = owner("wide", 10, "db", NEAR_DB)
 
-    found = answer(on, wide, owner("narrow", 1, "db", NEAR_DB), engine=engine)
-    assert isinstance(found, PartlyPlaced)
+    found = expect(PartlyPlaced, answer(on, wide, owner("narrow", 1, "db", NEAR_DB), engine=engine))
     assert len(found.placement.pods) == 1
-    found = answer(on, wide, owner("other", 2, "db", NEAR_DB), engine=Engine.EXACT)
-    assert isinstance(found, Placed)
+    found = expect(Placed, answer(on, wide, owner("other", 2, "db", NEAR_DB), engine=Engine.EXACT))
 
 
 def test_the_first_of_its_kind_is_the_first_of_the_cluster() -> None:
@@ -168,9 +165,8 @@ def test_cores_are_told_apart_by_who_runs_there() -> None:
         (owner("s", 2, "web"), "n", {4, 6}),
     )
     web, cache = owner("a", 2, "web", OFF_DB), owner("b", 2, "cache", BY_DB)
-    found = answer(on, web, cache, running=running)
+    found = expect(Placed, answer(on, web, cache, running=running))
 
-    assert isinstance(found, Placed)
     assert [place.cpuset for place in found.placement.pods] == [{5, 7}, {1, 3}]
     assert isinstance(answer(on, replace(web, name="c"), web, running=running), PartlyPlaced)
 

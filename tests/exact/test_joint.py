@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from answers import expect
 from placer.counting.account import accounts_of
 from placer.counting.placements import choices_from_placement
 from placer.greedy import chooser
@@ -156,9 +157,8 @@ def test_a_wish_costs_no_place() -> None:
     """
     pods = [wanting(name, 2, 1, Strength.PREFERRED) for name in "ab"]
     instance = asking(*pods, running=held([2, 3, 4, 5], [2, 3]))
-    answer = solve(instance, SolveOptions(workers=1, time_limit_s=60))
+    answer = expect(Placed, solve(instance, SolveOptions(workers=1, time_limit_s=60)))
 
-    assert isinstance(answer, Placed)
     assert {t.tier.name: (t.value, t.proven) for t in answer.tiers}["joint"] == (2, True)
 
 
@@ -202,8 +202,7 @@ def test_refining_keeps_the_switches() -> None:
     From counts for each switch back to counts for each equivalence class, and nothing moves.
     """
     instance = asking(wanting("a", 3, 2))
-    answer = solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1))
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1)))
     accounts = accounts_of(instance)
     problem = build_problem(instance, accounts)
     coarse = without_links(problem)

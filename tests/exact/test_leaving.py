@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from exact.test_moves import exactly
 from judge.hand import gang, node, placed, pod, put, world
 from moving_worlds import crowded, tied_crowd
@@ -97,9 +98,8 @@ def test_who_breaks_a_rule_moves_where_that_makes_room(rule: str) -> None:
     """
     The answer names the rule that the move mends, and is proven.
     """
-    answer = exactly(breaking(rule))
+    answer = expect(Placed, exactly(breaking(rule)))
 
-    assert isinstance(answer, Placed)
     assert [(m.home.name, m.home.node, m.mends) for m in answer.moves] == [("r", "n", (rule,))]
     assert {t.tier: t.value for t in answer.tiers}[MOVES] == 1
     assert all(value.proven for value in answer.tiers)
@@ -113,9 +113,8 @@ def test_nobody_moves_for_mending_alone(rule: str) -> None:
     """
     instance = replace(breaking(rule), gangs=world(pod("small", 1)).gangs)
 
-    answer = exactly(instance)
+    answer = expect(Placed, exactly(instance))
 
-    assert isinstance(answer, Placed)
     assert answer.moves == ()
     assert breaches(instance, answer.placement) == ()
 
@@ -154,9 +153,8 @@ def test_a_pod_is_laid_anew_on_its_own_node() -> None:
     waiting = pod("a", 4, alignment=AlignmentPolicy.SINGLE_NUMA_NODE)
     instance = replace(world(waiting), running=(split,), move_budget=1)
 
-    answer = exactly(instance)
+    answer = expect(Placed, exactly(instance))
 
-    assert isinstance(answer, Placed)
     ((home, place, mends),) = answer.moves
     assert (home.node, place.node, mends) == ("n", "n", ("alignment",))
 
@@ -173,9 +171,8 @@ def test_a_pool_that_is_too_full_is_left() -> None:
     waiting = world(pod("large", 2, gpus=4), nodes=[node("n"), node("m")])
     instance = replace(waiting, running=runners, move_budget=1)
 
-    answer = exactly(instance)
+    answer = expect(Placed, exactly(instance))
 
-    assert isinstance(answer, Placed)
     assert [(m.home.name, m.mends) for m in answer.moves] == [("r", ("shared-pool",))]
 
 
@@ -188,9 +185,8 @@ def test_who_leaves_a_broken_device_gets_another() -> None:
     asked = replace(first, pod=pod("r", 3, gpus=1), placement=put("r", "0,2,4", gpus=[0]))
     nodes = (node("n", broken_gpus=[0]), instance.nodes[1])
 
-    answer = exactly(replace(instance, nodes=nodes, running=(asked, second)))
+    answer = expect(Placed, exactly(replace(instance, nodes=nodes, running=(asked, second))))
 
-    assert isinstance(answer, Placed)
     ((home, place, mends),) = answer.moves
     assert (home.name, place.node, mends) == ("r", "m", ("device-health",))
 
@@ -213,9 +209,8 @@ def test_of_two_that_disturb_each_other_one_may_stay() -> None:
     waiting = world(pod("large", 8), nodes=instance.nodes).gangs
     instance = replace(instance, gangs=waiting, running=(*pair, instance.running[1]))
 
-    answer = exactly(instance)
+    answer = expect(Placed, exactly(instance))
 
-    assert isinstance(answer, Placed)
     assert [m.mends for m in answer.moves] == [("exclusive-cores",)]
     assert breaches(instance, answer.placement) == ()
 
@@ -252,9 +247,8 @@ def test_a_gang_that_is_torn_apart_comes_together_where_that_makes_room() -> Non
     """
     instance = tied_crowd("bc", crowded(2), LevelRule("node", GatherOrSpread.GATHER))
 
-    answer = exactly(instance)
+    answer = expect(Placed, exactly(instance))
 
-    assert isinstance(answer, Placed)
     assert [(m.home.name, m.place.node, m.mends) for m in answer.moves] == [("c", "n", ("gather",))]
 
 
@@ -267,9 +261,8 @@ def test_a_pod_on_a_cordoned_node_may_leave_it() -> None:
     nodes = [node("n", cordoned=True), node("m")]
     waiting = world(pod("a", 1, affinity=[beside]), nodes=nodes)
 
-    answer = exactly(replace(waiting, running=(runner,), move_budget=1))
+    answer = expect(Placed, exactly(replace(waiting, running=(runner,), move_budget=1)))
 
-    assert isinstance(answer, Placed)
     assert [(m.place.node, m.mends) for m in answer.moves] == [("m", ("cordon",))]
 
 
@@ -289,8 +282,7 @@ def test_many_in_breach_and_a_budget_for_few() -> None:
     assert isinstance(exactly(instance), Infeasible)
     assert isinstance(exactly(replace(instance, move_budget=3)), Infeasible)
     roomy = (*nodes[:2], node("far", labels={"zone": "b"}, reserved="0-5"))
-    answer = exactly(replace(instance, nodes=roomy, move_budget=3))
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, exactly(replace(instance, nodes=roomy, move_budget=3)))
     assert [move.mends for move in answer.moves] == [("node-selector",)] * 3
 
 
@@ -302,6 +294,4 @@ def test_the_default_engine_moves_who_breaks_a_rule() -> None:
     trio = gang("g", *(pod(f"g{i}", 2) for i in range(3)), minimum=3)
     options = SolveOptions(engine=Engine.AUTO, workers=1, seed=1, work_limit=20)
 
-    answer = solve(replace(instance, gangs=(trio,), move_budget=1), options)
-
-    assert isinstance(answer, Placed)
+    assert isinstance(solve(replace(instance, gangs=(trio,), move_budget=1), options), Placed)

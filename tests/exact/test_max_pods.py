@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from judge.cases_max_pods import small
 from judge.hand import ALL_CPUS, node, put, world
 from placer.scheduler import Scheduler
@@ -21,9 +22,8 @@ def test_pods_that_ask_for_nothing_fill_a_node(engine: Engine) -> None:
     pods = [small(name) for name in "abc"]
     limited = replace(node(), max_pods=2)
     instance = world(*pods, nodes=[limited], running=[(small("r"), put("r", ALL_CPUS))])
-    answer = solve(instance, SolveOptions(engine=engine, workers=1))
+    answer = expect(PartlyPlaced, solve(instance, SolveOptions(engine=engine, workers=1)))
 
-    assert isinstance(answer, PartlyPlaced)
     assert len(answer.placement.pods) == 1
     assert answer.unplaced[0].reasons == ("outvoted (1 of 1 nodes: max-pods asks 1 pod)",)
 
@@ -33,9 +33,8 @@ def test_a_node_that_takes_none_is_named() -> None:
     Where no pod at all may come, that is why.
     """
     instance = world(small("a"), nodes=[replace(node(), max_pods=0)])
-    answer = solve(instance, SolveOptions(workers=1))
+    answer = expect(Infeasible, solve(instance, SolveOptions(workers=1)))
 
-    assert isinstance(answer, Infeasible)
     assert answer.unplaced[0].reasons == ("never fits (1 of 1 nodes: max-pods asks 1 pod)",)
 
 
@@ -45,9 +44,7 @@ def test_nodes_without_a_limit_take_any_number() -> None:
     """
     first, second = replace(node(), max_pods=1), replace(node(), name="m")
     instance = world(*(small(f"p{i}") for i in range(5)), nodes=[first, second])
-    answer = solve(instance, SolveOptions(workers=1))
-
-    assert isinstance(answer, Placed)
+    assert isinstance(solve(instance, SolveOptions(workers=1)), Placed)
 
 
 def test_the_scheduler_counts_whom_it_takes_and_lets_go() -> None:

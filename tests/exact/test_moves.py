@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from judge.hand import node, pod, put, world
 from moving_worlds import crowded, memory_in_the_way, pinned_crowd, tied_crowd
 from placer.search.options import Engine, SolveOptions
@@ -27,9 +28,8 @@ def test_as_many_moves_as_make_room_and_no_more() -> None:
     """
     instance = crowded(3)
 
-    answer = exactly(instance)
+    answer = expect(Placed, exactly(instance))
 
-    assert isinstance(answer, Placed)
     assert {t.tier: t.value for t in answer.tiers}[MOVES] == 1
     ((home, to, mends),) = answer.moves
     assert (home.name, home.node, to.node, mends) == ("c", "m", "n", ())
@@ -47,14 +47,12 @@ def test_who_is_left_out_hears_of_the_budget() -> None:
     """
     Two of the running pods could move and one may; where none can, nothing is said of moves.
     """
-    answer = exactly(pinned_crowd(1))
-    assert isinstance(answer, Infeasible)
+    answer = expect(Infeasible, exactly(pinned_crowd(1)))
     (left,) = answer.unplaced
     assert left.reasons[0].startswith("not now")
     assert left.reasons[1] == "moves: of 2 running pods that could move, 1 may"
 
-    answer = exactly(pinned_crowd(0))
-    assert isinstance(answer, Infeasible)
+    answer = expect(Infeasible, exactly(pinned_crowd(0)))
     assert not any("moves" in reason for reason in answer.unplaced[0].reasons)
 
 
@@ -63,8 +61,7 @@ def test_who_may_not_move_stays() -> None:
     With the one of the second node pinned, two have to leave the first: a budget of one fails.
     """
     assert isinstance(exactly(pinned_crowd(1)), Infeasible)
-    answer = exactly(pinned_crowd(2))
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, exactly(pinned_crowd(2)))
     assert {t.tier: t.value for t in answer.tiers}[MOVES] == 2
 
 
@@ -100,9 +97,8 @@ def test_wishes_of_a_running_gang_count_where_it_may_move() -> None:
     wish = LevelRule("node", GatherOrSpread.GATHER, Strength.PREFERRED)
     instance = replace(crowded(3), gangs=world(pod("small", 1)).gangs)
 
-    answer = exactly(tied_crowd("bc", instance, wish))
+    answer = expect(Placed, exactly(tied_crowd("bc", instance, wish)))
 
-    assert isinstance(answer, Placed)
     values = {t.tier: t.value for t in answer.tiers}
     assert (values[MOVES], values[GATHERING]) == (0, 1)
 
@@ -111,9 +107,8 @@ def test_memory_of_who_stays_stays() -> None:
     """
     It fills a NUMA node though no policy pins it there; making room is a move.
     """
-    answer = exactly(memory_in_the_way())
+    answer = expect(Placed, exactly(memory_in_the_way()))
 
-    assert isinstance(answer, Placed)
     assert {t.tier: t.value for t in answer.tiers}[MOVES] == 1
 
 
@@ -128,8 +123,7 @@ def test_a_move_saves_a_new_node() -> None:
     instance = replace(world(pod("a", 9), nodes=nodes), running=running)
 
     for budget, opened, moves in ((0, 1, 0), (2, 0, 1)):
-        answer = exactly(replace(instance, move_budget=budget))
-        assert isinstance(answer, Placed)
+        answer = expect(Placed, exactly(replace(instance, move_budget=budget)))
         values = {t.tier: t.value for t in answer.tiers}
         assert (values[OPENED], values.get(MOVES, 0)) == (opened, moves)
 
@@ -141,9 +135,8 @@ def test_nobody_moves_for_a_tier_below() -> None:
     split = RunningPod(pod("r", 2, gpus=2), put("r", "0-1", gpus=[0, 2]))
     instance = replace(world(pod("a", 1)), running=(split,), move_budget=1)
 
-    answer = exactly(instance)
+    answer = expect(Placed, exactly(instance))
 
-    assert isinstance(answer, Placed)
     assert {t.tier: t.value for t in answer.tiers}[MOVES] == 0
 
 
@@ -163,8 +156,7 @@ def test_a_cpu_that_stays_keeps_its_very_thread() -> None:
     runner = RunningPod(pod("r", 1), put("r", "1"))
     instance = replace(world(pod("a", 8)), running=(runner,), move_budget=1)
 
-    answer = exactly(instance)
+    answer = expect(Placed, exactly(instance))
 
-    assert isinstance(answer, Placed)
     (place,) = answer.placement.pods
     assert place.cpuset == frozenset({0, 2, 3, 4, 5, 6, 7, 8})

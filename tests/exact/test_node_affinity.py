@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from judge.hand import node, world
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -44,9 +45,8 @@ def test_the_heavier_wish_decides(engine: Engine) -> None:
         replace(node(), name="near", labels=(("disk", "hdd"), ("rank", "3"))),
     ]
     instance = world(liking("a", (SSD, 60), (NEAR, 50)), nodes=nodes)
-    answer = solve(instance, SolveOptions(engine=engine, workers=1))
+    answer = expect(Placed, solve(instance, SolveOptions(engine=engine, workers=1)))
 
-    assert isinstance(answer, Placed)
     assert [place.node for place in answer.placement.pods] == ["fast"]
     assert values(answer)[NODE_PREFERENCE.name] == 50
 
@@ -57,9 +57,8 @@ def test_who_has_no_node_is_told_what_it_asks() -> None:
     """
     terms = (NodeTerm((SSD, NEAR)), NodeTerm((LabelExpression("gpu", SelectorOperator.EXISTS),)))
     instance = world(asking("a", NodeAffinity(terms)), nodes=[node()])
-    answer = solve(instance, SolveOptions(workers=1))
+    answer = expect(Infeasible, solve(instance, SolveOptions(workers=1)))
 
-    assert isinstance(answer, Infeasible)
     assert (
         answer.unplaced[0]
         .reasons[0]

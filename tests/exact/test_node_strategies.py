@@ -6,6 +6,7 @@ import pytest
 
 import brute_force
 import insides
+from answers import expect
 from brute_force import best_placement
 from exact.room_worlds import room_instance
 from exact_checks import check_worlds, worlds
@@ -108,9 +109,8 @@ def test_pairs_of_many_pods_are_counted_exactly(
     pods = [pod(f"p{i}", 0.1 if i else 0.2, qos=QosClass.LS) for i in range(21)]
     instance = replace(world(*pods), strategy=strategy)
 
-    answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1))
+    answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1)))
 
-    assert isinstance(answer, Placed)
     (found,) = (one for one in answer.tiers if one.tier == tier)
     assert found.proven
     assert found.value == (pairs or dict(measure(instance, answer.placement))[tier])

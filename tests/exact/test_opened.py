@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from exact.test_moves import exactly
 from judge.hand import ALL_CPUS, node, placed, pod, put, world
 from placer.judge.measure import measure
@@ -39,9 +40,8 @@ def test_pods_go_where_a_node_is_open_before_another_is_opened(engine: Engine) -
     pods = [pod(name, 4) for name in "abcd"]
     instance = world(*pods, nodes=[*OFFERS, node("old")])
 
-    answer = solve(instance, SolveOptions(engine=engine, workers=1))
+    answer = expect(Placed, solve(instance, SolveOptions(engine=engine, workers=1)))
 
-    assert isinstance(answer, Placed)
     assert sum(place.node == "old" for place in answer.placement.pods) == 2
     assert {t.tier: t.value for t in answer.tiers}[OPENED] == 1
 
@@ -52,9 +52,8 @@ def test_all_that_can_be_placed_is_worth_any_number_of_nodes() -> None:
     """
     instance = world(*(pod(name, 5) for name in "abcd"), nodes=OFFERS)
 
-    answer = solve(instance, SolveOptions(workers=1))
+    answer = expect(Placed, solve(instance, SolveOptions(workers=1)))
 
-    assert isinstance(answer, Placed)
     opened = next(t for t in answer.tiers if t.tier == OPENED)
     assert (opened.value, opened.bound, opened.proven) == (4, 4, True)
 
@@ -75,9 +74,8 @@ def test_nobody_leaves_a_node_that_it_has_opened() -> None:
         move_budget=1,
     )
 
-    answer = exactly(instance)
+    answer = expect(Placed, exactly(instance))
 
-    assert isinstance(answer, Placed)
     values = {t.tier: (t.value, t.bound, t.proven) for t in answer.tiers}
     assert (values[OPENED], values[MOVES]) == ((0, 0, True), (0, 0, True))
     assert answer.moves == ()
@@ -94,15 +92,13 @@ def test_a_node_that_its_pod_leaves_is_open_to_others() -> None:
         move_budget=1,
     )
 
-    answer = exactly(instance)
+    answer = expect(Placed, exactly(instance))
 
-    assert isinstance(answer, Placed)
     values = {t.tier: t.value for t in answer.tiers}
     assert (values[OPENED], values[MOVES]) == (0, 1)
 
     alone = replace(instance, running=instance.running[:1], nodes=OFFERS[:2])
-    answer = exactly(alone)
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, exactly(alone))
     values = {t.tier: t.value for t in answer.tiers}
     assert (values[OPENED], values[MOVES]) == (1, 0)
 
@@ -119,9 +115,8 @@ def test_who_leaves_a_node_in_breach_of_a_rule_had_opened_it() -> None:
         move_budget=1,
     )
 
-    answer = exactly(instance)
+    answer = expect(Placed, exactly(instance))
 
-    assert isinstance(answer, Placed)
     ((home, to, mends),) = answer.moves
     assert (home.name, to.node, mends) == ("r", "old", ("cpu-allocatable",))
     assert {t.tier: t.value for t in answer.tiers}[OPENED] == 0

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from judge.hand import ALL_CPUS, node, put, world
 from placer.judge.misfits import misfits_of
 from placer.search.options import Engine, SolveOptions
@@ -49,9 +50,8 @@ def test_the_taints_of_nodes_are_named() -> None:
         Taint("slow", "", TaintEffect.PREFER_NO_SCHEDULE),
     )
     instance = world(tolerating("a", GPU), nodes=[replace(node(), taints=taints)])
-    answer = solve(instance, SolveOptions(workers=1))
+    answer = expect(Infeasible, solve(instance, SolveOptions(workers=1)))
 
-    assert isinstance(answer, Infeasible)
     assert answer.unplaced[0].reasons == ("never fits (1 of 1 nodes: taints old:NoExecute)",)
 
 

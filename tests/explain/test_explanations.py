@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from answers import expect
 from cli_samples import TWO_NUMA_NODES
 from moving_worlds import pinned_crowd
 from placer import Engine, Infeasible, Placed, SolveOptions, load_instance, solve
@@ -453,8 +454,7 @@ def test_a_stale_answer_is_refused(tmp_path: Path) -> None:
     An answer to another instance may break a rule of this one.
     """
     text = "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 6}}]"
-    answer = solve(read(tmp_path, text), GREEDY)
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(read(tmp_path, text), GREEDY))
 
     with pytest.raises(StaleAnswerError, match="does not fit the instance"):
         answer_from_placement(

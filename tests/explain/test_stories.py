@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from answers import expect
 from placer import Placed, SolveOptions, load_instance, solve
 from placer.explain.explain import explain
 from placer.explain.explanation import Explanation
@@ -105,7 +106,6 @@ def test_placed_together_all_of_the_stranded_have_a_place(tmp_path: Path) -> Non
     file.write_text(waiting, encoding="utf-8")
     instance = load_instance([file])
 
-    answer = solve(instance, SolveOptions(workers=1, seed=1, work_limit=20))
+    answer = expect(Placed, solve(instance, SolveOptions(workers=1, seed=1, work_limit=20)))
 
-    assert isinstance(answer, Placed)
     assert next(p.node for p in answer.placement.pods if p.name == "pair") == "x1"

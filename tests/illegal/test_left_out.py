@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from answers import expect
 from illegal.illegal_pods import ILLEGAL, with_some_illegal
 from mixed_worlds import mixed_instance
 from placer.search.options import Engine, SolveOptions
@@ -60,9 +61,8 @@ def test_one_illegal_pod_ends_nothing(spec: PodSpec) -> None:
     with pytest.raises(IllegalPodError) as refused:
         solve(Instance((NODE,), (bad, fine)), GREEDY)
 
-    answer = asked(bad, fine)
+    answer = expect(PartlyPlaced, asked(bad, fine))
 
-    assert isinstance(answer, PartlyPlaced)
     assert placed(answer) == {"fine"}
     (left,) = answer.unplaced
     assert left.why == (Illegal(refused.value.fault.path, refused.value.fault.message),)

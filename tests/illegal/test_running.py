@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from answers import expect
 from illegal.illegal_pods import ILLEGAL
 from mixed_worlds import mixed_instance
 from placer.counting.account import account_of
@@ -196,9 +197,7 @@ def test_who_asks_for_less_than_nothing_leaves_no_more_than_there_is(
     """
     bad = running(spec, **held)
 
-    answer = answer_to(waiting("p", more), beside=bad, options=options)
-
-    assert isinstance(answer, Infeasible)
+    assert isinstance(answer_to(waiting("p", more), beside=bad, options=options), Infeasible)
 
 
 def test_a_device_of_an_impossible_share_is_given_to_nobody() -> None:
@@ -280,9 +279,8 @@ def test_it_keeps_apart_by_the_cpus_that_it_owns() -> None:
     bad = running(replace(ILLEGAL["half a CPU of its own"], **apart), cpuset=frozenset({0, 128}))
     asked = Pod("p", "default", one(Resources(1000), LSR, **apart))
 
-    answer = answer_to(asked, beside=bad)
+    answer = expect(Placed, answer_to(asked, beside=bad))
 
-    assert isinstance(answer, Placed)
     cpu = NODE.machine.topology.cpu
     own = {cpu[c].numa_node for c in answer.placement.pods[0].cpuset}
     assert cpu[0].numa_node not in own
@@ -321,9 +319,8 @@ def test_it_never_moves() -> None:
     other = replace(NODE, name="o", machine=replace(load_machine("dgx-spark"), name="o"))
     instance = Instance((NODE, other), (asked,), running=(bad,), move_budget=5)
 
-    answer = solve(instance, EXACT)
+    assert isinstance(solve(instance, EXACT), Infeasible)
 
-    assert isinstance(answer, Infeasible)
     home = replace(bad.placement, node="o")
     assert breaches(instance, Placement((home,)))
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from illegal.illegal_pods import ILLEGAL
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Change
@@ -59,9 +60,8 @@ def test_a_decision_without_its_illegal_pods_is_confirmed() -> None:
     decision = scheduler.place(batch, 60, dry_run=True, options=GREEDY, skip_illegal=True)
     scheduler.place(Batch((lone(Pod("other", "default", own)),)), 60, options=GREEDY)
 
-    outcome = scheduler.confirm(decision)
+    outcome = expect(Change, scheduler.confirm(decision))
 
-    assert isinstance(outcome, Change)
     assert [place.name for place in outcome.laid_anew] == ["g-0", "g-2"]
     names = [runner.pod.name for runner in scheduler.running_on("n")]
     assert names == ["g-0", "g-2", "other"]
@@ -107,7 +107,6 @@ def test_a_pod_that_has_become_illegal_is_refused_and_ends_no_call() -> None:
     other = replace(disk, capacity=(Quantity("queues", 8),))
     scheduler.update_node(Node("n", replace(DGX, devices=(other,))))
 
-    refusal = scheduler.confirm(decision)
+    refusal = expect(Refusal, scheduler.confirm(decision))
 
-    assert isinstance(refusal, Refusal)
     assert "4 of space of disk: 1 asked, 0 left" in refusal.message

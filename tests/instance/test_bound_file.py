@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from answers import expect
 from placer.judge.breaches import breaches
 from placer.load import load_instance, load_placement
 from placer.search.options import SolveOptions
@@ -117,8 +118,7 @@ def test_an_answer_is_verified_from_its_file(read: Read, tmp_path: Path) -> None
     It says what a pod counts where; another sum, or another NUMA node, is a breach.
     """
     instance = read(f"{BOX}pods: [{{name: a, requests: {{cpu: 12}}}}]")
-    answer = solve(instance, SolveOptions(workers=1, seed=1))
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(instance, SolveOptions(workers=1, seed=1)))
     tree = answer_to_json(answer, instance, {})
     path = tmp_path / "p.json"
     path.write_text(json.dumps(tree))

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from answers import expect
 from commands import Placer
 from placer.judge.misfits import misfits_of
 from placer.load import load_instance
@@ -244,9 +245,8 @@ def test_a_never_that_hangs_on_a_guess_says_so(
     guess = text(ls("a", 4, 1), ls("b", 6, 1), waiting=["name: p, qos: LSR, requests: {cpu: 5}"])
     file.write_text(guess)
     instance = load_instance([file])
-    answer = answer_to(instance, engine)
+    answer = expect(Infeasible, answer_to(instance, engine))
 
-    assert isinstance(answer, Infeasible)
     (left_out,) = answer.unplaced
     verdict, *_ = left_out.why
     assert isinstance(verdict, Blocked)
@@ -276,9 +276,8 @@ def test_a_never_that_hangs_on_none_says_nothing(read: Read) -> None:
         text(ls("a", 0, 20), waiting=["name: p, qos: LSR, requests: {cpu: 8, memory: 97Gi}"]),
     ]
     for body in worlds:
-        answer = answer_to(read(body))
+        answer = expect(Infeasible, answer_to(read(body)))
 
-        assert isinstance(answer, Infeasible)
         assert not answer.guessed
         assert "guessed" not in " ".join(answer.unplaced[0].reasons)
 
@@ -289,9 +288,8 @@ def test_memory_that_a_pod_waits_for_may_be_guessed_away(read: Read) -> None:
     """
     waiting = "name: p, qos: LSR, numaPolicy: SingleNUMANode, requests: {cpu: 1, memory: 40Gi}"
     instance = read(text(lsr("o", "0,8", 2, 30), waiting=[waiting], policy="None"))
-    answer = answer_to(instance)
+    answer = expect(Infeasible, answer_to(instance))
 
-    assert isinstance(answer, Infeasible)
     verdict = answer.unplaced[0].why[0]
     assert isinstance(verdict, Blocked)
     assert verdict.guessed == 1
@@ -307,9 +305,8 @@ gangs:
     pods: [{name: m, replicas: 2, qos: LSR, requests: {cpu: 4}}]
 """
     body = text(ls("a", 3, 1), ls("b", 6, 1)) + gang
-    answer = answer_to(read(body))
+    answer = expect(Infeasible, answer_to(read(body)))
 
-    assert isinstance(answer, Infeasible)
     few = [why for left in answer.unplaced for why in left.why if isinstance(why, FewMembers)]
     assert few
     assert all(one.guessed for one in few)

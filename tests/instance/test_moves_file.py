@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from answers import expect
 from placer.judge.breaches import breaches
 from placer.judge.misfits import rules_mended_by_moves
 from placer.load import is_catalogue_machine, load_instance, load_placement_with_claims
@@ -57,8 +58,7 @@ def test_members_that_move_are_claimed_as_members(tmp_path: Path) -> None:
     The answer names their gang, and is no false claim; torn apart they break its wish.
     """
     instance = load_instance([GANG])
-    answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1))
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1)))
     tree = answer_to_json(answer, instance, {})
     assert claims_of(instance, tree, tmp_path) == []
     pods = {place.name: place for place in answer.placement.pods}
@@ -83,8 +83,7 @@ def test_a_budget_is_given_once(read: Callable[..., Instance], tmp_path: Path) -
 def answered() -> tuple[Instance, dict[str, object]]:
     """Return the example and the document of its answer."""
     instance = load_instance([MOVES])
-    answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1))
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1)))
     return instance, answer_to_json(answer, instance, {})
 
 

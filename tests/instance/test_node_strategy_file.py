@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from answers import expect
 from placer.judge.measure import measure
 from placer.load import is_catalogue_machine, load_instance, load_placement_with_claims
 from placer.search.options import Engine, SolveOptions
@@ -70,9 +71,8 @@ def test_an_answer_without_places_names_it_too() -> None:
     nowhere = replace(
         instance, nodes=tuple(replace(node, cordoned=True) for node in instance.nodes)
     )
-    answer = solve(nowhere, SolveOptions(workers=1, seed=1))
+    answer = expect(Infeasible, solve(nowhere, SolveOptions(workers=1, seed=1)))
 
-    assert isinstance(answer, Infeasible)
     assert answer_to_json(answer, nowhere, {})["strategy"] == "least-requested"
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from answers import expect
 from placer.judge.breaches import breaches
 from placer.load import is_catalogue_machine, load_instance, load_placement
 from placer.search.options import Engine, SolveOptions
@@ -115,8 +116,7 @@ def test_an_answer_with_shares_is_verified_from_its_file(
     Memory is written in bytes and percent; a share made larger in the file is a breach.
     """
     instance = read(f"{BOX}pods: [{{name: a, requests: {{koordinator.sh/gpu: 33}}}}]")
-    answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1))
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.EXACT, workers=1)))
     tree = answer_to_json(answer, instance, {})
     path = tmp_path / "p.json"
     path.write_text(json.dumps(tree))
@@ -148,8 +148,7 @@ def test_all_of_the_memory_with_half_of_the_compute_stays_half_of_it(
         "  - {name: a, replicas: 2, requests: {gpu-core: 50, gpu-memory-ratio: 100}}\n"
         "  - {name: b, requests: {koordinator.sh/gpu: 10}}"
     )
-    answer = solve(instance, SolveOptions(engine=engine, workers=1, seed=1))
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(instance, SolveOptions(engine=engine, workers=1, seed=1)))
     half, other, tenth = answer.placement.pods
     path = tmp_path / "p.json"
     path.write_text(json.dumps(answer_to_json(answer, instance, {})))
@@ -274,8 +273,7 @@ def test_an_answer_with_amounts_is_verified_from_its_file(
         f"{DISKS}pods:\n"
         "  - {name: a, shares: [{type: disk, capacity: {space: 5Gi, engine: 30, queues: 7}}]}"
     )
-    answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1))
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.EXACT, workers=1)))
     tree = answer_to_json(answer, instance, {})
     path = tmp_path / "p.json"
     path.write_text(json.dumps(tree))

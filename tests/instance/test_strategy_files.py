@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from answers import expect
 from placer.judge.breaches import breaches
 from placer.load import is_catalogue_machine, load_instance, load_placement
 from placer.search.options import Engine, SolveOptions
@@ -66,8 +67,7 @@ def test_a_placement_file_says_how_many_they_are(tmp_path: Path) -> None:
     And is read back as it was, with nothing to find fault with.
     """
     instance = read(tmp_path, pods("requests: {rdma: 1}, allocateStrategy: {rdma: ApplyForAll}"))
-    answer = solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1))
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1)))
     path = tmp_path / "placement.json"
     path.write_text(json.dumps(answer_to_json(answer, instance, {})), "utf-8")
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from judge.hand import node, pod, put, world
 from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
@@ -111,9 +112,8 @@ def test_pods_find_their_caches(engine: Engine) -> None:
         nodes=[node(machine=MACHINE)],
         running=[(pod("r", 2), put("r", "4-5"))],
     )
-    answer = solve(instance, SolveOptions(engine=engine, workers=1))
+    answer = expect(Placed, solve(instance, SolveOptions(engine=engine, workers=1)))
 
-    assert isinstance(answer, Placed)
     values = {t.tier: t.value for t in answer.tiers}
     assert (values[PACKAGES], values[CACHES]) == (0, 0)
 
@@ -127,8 +127,7 @@ def test_the_bind_policy_goes_before_caches() -> None:
         nodes=[node(machine=MACHINE, reserved="12-15")],
         running=[(pod("r", 2), put("r", "1-2")), (pod("s", 4), put("s", "6-7,10-11"))],
     )
-    answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1))
+    answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.EXACT, workers=1)))
 
-    assert isinstance(answer, Placed)
     assert answer.placement.pods[0].cpuset == {4, 5, 8, 9}
     assert {t.tier: t.value for t in answer.tiers}[CACHES] == 1

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from judge.hand import node, pod, put, world
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
@@ -152,9 +153,8 @@ def test_a_pod_is_distributed_evenly(
     Over two NUMA nodes of eight CPUs in cores of two, whether or not two are taken already.
     """
     instance = binding(on(EVEN, waiting, running=running, reserved="16-23"), policy)
-    answer = solve(instance, SolveOptions(engine=engine, workers=1, seed=1))
+    answer = expect(Placed, solve(instance, SolveOptions(engine=engine, workers=1, seed=1)))
 
-    assert isinstance(answer, Placed)
     (place,) = answer.placement.pods
     assert breaches(instance, answer.placement) == ()
     first = len(place.cpuset & frozenset(range(8)))
@@ -250,9 +250,8 @@ def test_a_pod_goes_where_the_strategy_wants_it(
     Two CPUs of the first NUMA node are taken.
     """
     instance = on(strategy, pod("a", cpus), running="0-1")
-    answer = solve(instance, SolveOptions(engine=engine, workers=1))
+    answer = expect(Placed, solve(instance, SolveOptions(engine=engine, workers=1)))
 
-    assert isinstance(answer, Placed)
     used = {MACHINE.topology.cpu[cpu].numa_node for cpu in answer.placement.pods[0].cpuset}
     assert used in homes
     assert {t.tier: t.value for t in answer.tiers}[NUMA_STRATEGY] < BEYOND

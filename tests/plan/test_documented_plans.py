@@ -3,6 +3,7 @@
 from decimal import Decimal
 from pathlib import Path
 
+from answers import expect
 from placer.load import load_question
 from placer.plan.answer import PurchasePlan
 from placer.plan.plan import buy
@@ -47,9 +48,8 @@ def test_the_readme_of_kubesurvival_needs_fewer_nodes_than_its_simulation_takes(
     plan = tmp_path / "plan.yaml"
     plan.write_text(PLAN.replace("MACHINE", str(machine)).replace("PRICE", f"{price:.2f}"))
 
-    answer = buy(load_question(plan), 20.0, threads=1)
+    answer = expect(PurchasePlan, buy(load_question(plan), 20.0, threads=1))
 
-    assert isinstance(answer, PurchasePlan)
     assert [(one.offer, one.count) for one in answer.mix] == [("t3.medium", 13)]
     assert (answer.price, answer.bound) == (Decimal("402.35"), Decimal("402.35"))
     assert answer.price < SIMULATED_PRICE

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from answers import expect
 from commands import Placer
 from json_schemas import faults
 from placer.load import load_question
@@ -51,8 +52,7 @@ def question(folder: Path, more: str = "", *, beside: bool = False) -> PlanQuest
 
 
 def price(asked: PlanQuestion) -> Decimal:
-    answer = buy(asked, 20.0, threads=1)
-    assert isinstance(answer, PurchasePlan)
+    answer = expect(PurchasePlan, buy(asked, 20.0, threads=1))
     assert answer.bound == answer.price
     return answer.price
 
@@ -105,9 +105,8 @@ def test_a_running_pod_of_a_lost_node_needs_a_place(tmp_path: Path) -> None:
     assert price(asked) == Decimal("4.50")
     whole = question(tmp_path, "survive: {nodes: 1}\n", beside=True)
 
-    answer = buy(whole, 30.0, threads=1)
+    answer = expect(PurchasePlan, buy(whole, 30.0, threads=1))
 
-    assert isinstance(answer, PurchasePlan)
     assert (answer.price, answer.bound) == (Decimal("6.00"), Decimal("6.00"))
     assert {one.loss for one in answer.witnesses} == {"", "old", "one a"}
     (gone,) = [one for one in answer.witnesses if one.loss == "old"]
@@ -150,9 +149,8 @@ def test_what_would_do_is_the_least_that_has_to_be_had(tmp_path: Path) -> None:
     asked = question(tmp_path)
     few = tuple(replace(offer, most=1) for offer in asked.offers[:2])
 
-    answer = buy(replace(asked, offers=few), 20.0, threads=1)
+    answer = expect(NoPlanExists, buy(replace(asked, offers=few), 20.0, threads=1))
 
-    assert isinstance(answer, NoPlanExists)
     assert [(mend.changes, mend.price, mend.smallest) for mend in answer.mends[:2]] == [
         (("offers.a.max=2",), Decimal("4.60"), True),
         (("offers.b.max=2",), Decimal("4.70"), True),
@@ -164,9 +162,8 @@ def test_of_a_pod_that_no_node_holds_the_smallest_change_is_named(tmp_path: Path
     text = PLAN.replace(low, "name: big, requests: {cpu: 40")
     (tmp_path / "plan.yaml").write_text(text)
 
-    answer = buy(load_question(tmp_path / "plan.yaml"), 20.0, threads=1)
+    answer = expect(NoPlanExists, buy(load_question(tmp_path / "plan.yaml"), 20.0, threads=1))
 
-    assert isinstance(answer, NoPlanExists)
     assert [one.name for one in answer.unplaced] == ["big"]
     assert answer.mends[0].changes == ("ask-less=default/big:cpu=16",)
 
@@ -178,9 +175,8 @@ def test_what_cannot_survive_is_said_with_what_could(tmp_path: Path) -> None:
     asked = question(tmp_path, "survive: {domain: zone}\n")
     offers = (replace(asked.offers[0], most=3), replace(asked.offers[1], most=1))
 
-    answer = buy(replace(asked, offers=offers), 20.0, threads=1)
+    answer = expect(NoPlanExists, buy(replace(asked, offers=offers), 20.0, threads=1))
 
-    assert isinstance(answer, NoPlanExists)
     assert answer.mends[0].changes == ("offers.b.max=3",)
 
 
@@ -279,9 +275,8 @@ def test_pods_that_only_old_nodes_hold_are_told_so() -> None:
         (PlanScenario("now"),),
     )
 
-    answer = buy(question, 5.0, 1)
+    answer = expect(NoPlanExists, buy(question, 5.0, 1))
 
-    assert isinstance(answer, NoPlanExists)
     (short,) = answer.short
     assert (short.pod, short.count) == ("a", 1)
     assert "example.com/fpga" in " ".join(short.reasons)

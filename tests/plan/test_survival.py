@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from answers import expect
 from brute_force import best_placement
 from cli_samples import text_of
 from json_schemas import faults
@@ -119,8 +120,7 @@ def running(name: str, node: str, cpu_milli: int = 1000, gang: str | None = None
     """A pod that runs on a node of `zones`."""
     instance = Instance(zones(6, 4), (lone(name, spec(cpu_milli, 1)),))
     others = tuple(one for one in instance.nodes if one.name == node)
-    answer = solve(replace(instance, nodes=others))
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(replace(instance, nodes=others)))
     (place,) = answer.placement.pods
     return RunningPod(instance.gangs[0].pods[0], replace(place, gang=gang))
 

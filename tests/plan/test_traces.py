@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from answers import expect
 from placer.plan.answer import PurchasePlan
 from placer.plan.plan import buy
 from placer_models.pod import pods_of
@@ -28,9 +29,8 @@ def test_a_plan_is_cheaper_than_those_of_naive_buyers(monkeypatch: pytest.Monkey
     question = benchmark("_random_mixes", monkeypatch).random_mix(2)
     rivals = benchmark("_buying_rivals", monkeypatch)
 
-    answer = buy(question, seconds=30.0, threads=1)
+    answer = expect(PurchasePlan, buy(question, seconds=30.0, threads=1))
 
-    assert isinstance(answer, PurchasePlan)
     market = answer.proof.market
     paid = [rivals.buy_one_by_one(market, best_fit=best_fit) for best_fit in (False, True)]
     assert answer.bound <= answer.price < min(map(question.in_currency, paid))
@@ -47,9 +47,8 @@ def test_all_pods_of_a_trace_get_a_place(monkeypatch: pytest.MonkeyPatch) -> Non
         pytest.skip("set PLACER_OPENB to the folder of openb's CSV files")
     question = traces.openb(folder, "default")
 
-    answer = buy(question, seconds=30.0)
+    answer = expect(PurchasePlan, buy(question, seconds=30.0))
 
-    assert isinstance(answer, PurchasePlan)
     assert answer.bound <= answer.price
     placed = {place.key for place in answer.witnesses[0].placement.pods}
     assert placed == {pod.key for pod in pods_of(question.instance.gangs)}

@@ -1,5 +1,6 @@
 """Units that do not fit: who may go before them, how often, and what is reported."""
 
+from answers import expect
 from placer.queue.bypass import UnitFits
 from placer.queue.fair import FairQueue
 from placer.queue.model import DispatchTicket, JobBypass, QueueSelection, ReservedUnit, WorkUnit
@@ -52,9 +53,8 @@ def test_a_younger_unit_of_the_same_job_goes_first() -> None:
     queue.submit("mixed", gang(4), *singles(2))
     queue.submit("other", *singles(2))
 
-    chosen = queue.next_that_fits(0, fits(1))
+    chosen = expect(DispatchTicket, queue.next_that_fits(0, fits(1)))
 
-    assert isinstance(chosen, DispatchTicket)
     assert (chosen.job, chosen.unit.key) == ("mixed", 0)
     assert queue.bypasses(0)[0].passes == 1
 
@@ -88,8 +88,7 @@ def test_a_unit_that_is_held_for_too_long_is_set_aside() -> None:
 
     assert queue.next_that_fits(0, fits(1)) == ReservedUnit("wide", gang(4), passes=0)
     assert isinstance(queue.next_that_fits(999, fits(1)), ReservedUnit)
-    chosen = queue.next_that_fits(1000, fits(1))
-    assert isinstance(chosen, DispatchTicket)
+    chosen = expect(DispatchTicket, queue.next_that_fits(1000, fits(1)))
     assert (chosen.job, chosen.unit.key) == ("wide", "small")
     assert queue.set_aside == [("wide", gang(4))]
 
@@ -104,8 +103,7 @@ def test_what_was_set_aside_can_be_tried_again() -> None:
     assert queue.next_that_fits(0, fits(1)) is None
     assert [unit.key for _, unit in queue.set_aside] == ["gang", "second"]
     queue.retry(now_us=5)
-    chosen = queue.next_that_fits(5, fits(4))
-    assert isinstance(chosen, DispatchTicket)
+    chosen = expect(DispatchTicket, queue.next_that_fits(5, fits(4)))
     assert chosen.unit.key == "gang"
     assert queue.set_aside == []
 
@@ -258,8 +256,7 @@ def test_a_hold_counts_from_its_own_beginning() -> None:
     for now_us, free in ((0, 1), (0, 1), (1, 4)):
         queue.next_that_fits(now_us, fits(free))  # passed twice, then the first gang starts
     assert isinstance(queue.next_that_fits(10, fits(1)), ReservedUnit)
-    chosen = queue.next_that_fits(20, fits(2))
-    assert isinstance(chosen, DispatchTicket)
+    chosen = expect(DispatchTicket, queue.next_that_fits(20, fits(2)))
     assert chosen.unit.key == "double"
 
     assert isinstance(queue.next_that_fits(115, fits(1)), ReservedUnit)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from answers import expect
 from placer.queue.fair import FairQueue
 from placer.queue.flow import Job
 from placer.queue.model import DispatchTicket, ReservedUnit, WorkUnit
@@ -297,8 +298,7 @@ def test_what_fits_and_would_put_off_the_gang_waits() -> None:
     assert (first.unit.key, second.unit.key) == ("young", 0)
     assert third == ReservedUnit("wide", WorkUnit("gang", 10, 4), passes=1)
     assert queue.reserved == UnitReservation("wide", WorkUnit("gang", 10, 4), 0, 20)
-    started = ask(queue, floor_of(20, 4))
-    assert isinstance(started, DispatchTicket)
+    started = expect(DispatchTicket, ask(queue, floor_of(20, 4)))
     assert (started.unit.key, started.turn_us, started.passes) == ("gang", 0, 1)
     assert queue.reserved is None
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from answers import expect
 from placer.quota.choose import SCORED, ClassUse, choose_device, choose_node, score_of
 from placer.quota.filter import (
     ClassRequest,
@@ -184,9 +185,8 @@ def test_the_solver_chooses_the_same_node(
     )
     options = SolveOptions(engine, workers=1, seed=1, work_limit=10)
 
-    answer = solve(instance, options)
+    answer = expect(Placed, solve(instance, options))
 
-    assert isinstance(answer, Placed)
     assert [place.node for place in answer.placement.pods] == [row[strategy.value]]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from answers import expect
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.refusal import Refusal
@@ -128,8 +129,7 @@ def refused_while_taken(scheduler: Scheduler, pod: Callable[[str], Pod]) -> Refu
 
     one, other = decision("a"), decision("b")
     scheduler.confirm(one)
-    refusal = scheduler.confirm(other)
-    assert isinstance(refusal, Refusal)
+    refusal = expect(Refusal, scheduler.confirm(other))
     assert isinstance(decision("b").answer, Infeasible)
     scheduler.release([("default", "a")])
     assert isinstance(decision("b").answer, Placed)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from answers import expect
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Change, lone_gang
 from placer.scheduling.errors import ContradictionError
@@ -53,9 +54,8 @@ def test_two_decisions_that_would_share_a_core_are_not_both_taken() -> None:
     ]
     scheduler.confirm(decisions[0])
 
-    change = scheduler.confirm(decisions[1])
+    change = expect(Change, scheduler.confirm(decisions[1]))
 
-    assert isinstance(change, Change)
     assert [place.name for place in change.laid_anew] == ["b"]
     cores = [min(runner.placement.cpuset) // 2 for runner in scheduler.running_on("n")]
     assert len(set(cores)) == 2

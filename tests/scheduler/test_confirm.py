@@ -6,6 +6,7 @@ from itertools import permutations
 
 import pytest
 
+from answers import expect
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Change, Decision
 from placer.scheduling.refusal import Refusal, ResourceShortage
@@ -241,9 +242,8 @@ def test_a_rule_that_nothing_on_the_node_keeps_any_more_is_named(node: Node, rea
     scheduler.update_node(node)
     before = scheduler.snapshot()
 
-    refusal = scheduler.confirm(decision)
+    refusal = expect(Refusal, scheduler.confirm(decision))
 
-    assert isinstance(refusal, Refusal)
     assert refusal.gone == ()
     assert [(one.name, reason in one.reasons[0]) for one in refusal.unplaced] == [("late", True)]
     assert reason in refusal.message
@@ -299,8 +299,7 @@ def test_shares_that_no_longer_fit_together_are_named() -> None:
 
     share = DeviceShare(percent=60, memory_percent=60)
     assert refusal == Refusal((ResourceShortage("n0", "gpu", 2, 1, share),))
-    unequal = scheduler.confirm(late)
-    assert isinstance(unequal, Refusal)
+    unequal = expect(Refusal, scheduler.confirm(late))
     assert unequal.gone == (ResourceShortage("n0", "gpu", 1, 0, share),)
     assert [one.name for one in unequal.unplaced] == ["d"]
     assert len(scheduler.running_on("n0")) == 1
@@ -433,9 +432,8 @@ def test_a_forged_decision_is_judged() -> None:
     honest = on(scheduler, "n0", "b")
     (place,) = honest.placement.pods
     for places in ((replace(place, name="stranger"),), (place, place)):
-        refusal = scheduler.confirm(forged(honest, *places))
+        refusal = expect(Refusal, scheduler.confirm(forged(honest, *places)))
 
-        assert isinstance(refusal, Refusal)
         assert "known" in {breach.rule for breach in refusal.breaches}
         assert "known" in refusal.message
     assert scheduler.version == 0

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Change, Decision
 from placer.scheduling.refusal import Refusal
@@ -63,8 +64,7 @@ def test_a_dry_run_with_moves_is_taken_later_whole() -> None:
     others = [scheduler.fork(), Scheduler.restore(scheduler.snapshot())]
 
     for one in (scheduler, *others):
-        change = one.confirm(decision, options=EXACT)
-        assert isinstance(change, Change)
+        change = expect(Change, one.confirm(decision, options=EXACT))
         assert (change.version, change.moved) == (1, decision.moves)
         assert one.version == 1
         check_fresh_count(one)
@@ -85,8 +85,7 @@ def test_nothing_is_taken_if_who_was_to_move_is_no_longer_there(how: str) -> Non
             return  # it came back to where it was
     before = scheduler.snapshot()
 
-    refusal = scheduler.confirm(decision, options=EXACT)
-    assert isinstance(refusal, Refusal)
+    refusal = expect(Refusal, scheduler.confirm(decision, options=EXACT))
     assert refusal.left_home == (move.home.key,)
     assert "no longer where they were to move from" in refusal.message
     assert scheduler.snapshot() == before

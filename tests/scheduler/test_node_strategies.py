@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from placer.judge.breaches import Breach, broken_in
 from placer.judge.measure import measure
 from placer.judge.scene import InstanceWithPlacement
@@ -68,8 +69,7 @@ def test_what_is_kept_changes_no_answer(strategy: NodeStrategy, options: SolveOp
         wanted, DEADLINE_S, dry_run=True, options=replace(options, strategy=strategy)
     )
 
-    answer = solve(fresh, limits)
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(fresh, limits))
     assert measure(fresh, decision.placement) == measure(fresh, answer.placement)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from answers import expect
 from placer.scheduler import Scheduler
 from placer.scheduling import decide
 from placer.scheduling.decision import Change
@@ -93,6 +94,5 @@ def test_reading_and_dry_runs_wait_for_nobody(monkeypatch: pytest.MonkeyPatch) -
             go_on.set()
         assert isinstance(slow.result().answer, Placed)
 
-    change = scheduler.confirm(quick)
-    assert isinstance(change, Change)
+    change = expect(Change, scheduler.confirm(quick))
     assert [place.name for place in change.laid_anew] == ["b"]

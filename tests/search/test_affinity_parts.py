@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from answers import expect
 from features.in_node_affinity import in_node_affinity_instance
 from judge.cases_affinity import (
     ALOOF,
@@ -167,9 +168,8 @@ def test_a_first_of_its_kind_is_refused_once_there_is_another() -> None:
     decision = placing(scheduler, first, dry_run=True)
     assert len(decision.placement.pods) == len(placing(scheduler, other).placement.pods) == 1
 
-    refusal = scheduler.confirm(decision)
+    refusal = expect(Refusal, scheduler.confirm(decision))
 
-    assert isinstance(refusal, Refusal)
     assert refusal.gone == ()
     assert [one.name for one in refusal.unplaced] == [first.name]
     assert "affinity" in refusal.message
@@ -262,9 +262,8 @@ def test_a_decision_is_refused_once_a_first_of_its_kind_is_not_the_first() -> No
     scheduler = Scheduler(nodes)
     decision = placing(scheduler, first, dry_run=True)
     placing(scheduler, other)
-    refusal = scheduler.confirm(decision)
+    refusal = expect(Refusal, scheduler.confirm(decision))
 
-    assert isinstance(refusal, Refusal)
     assert refusal.gone == ()
     assert [one.name for one in refusal.unplaced] == [first.name]
     assert "affinity" in refusal.message

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from dressing import dressed
 from features.joint import joint_instance
 from placer.judge.measure import measure
@@ -68,8 +69,7 @@ def moved(pod: Pod, minors: list[int], kind: Machine) -> tuple[int, ...]:
     """Return the devices that the pod has afterwards, alone on a machine."""
     instance = Instance((Node("n", kind),), (lone(pod),))
     type_ = pod.spec.requests.devices[0].type
-    found = solve(instance, SolveOptions(engine=Engine.GREEDY))
-    assert isinstance(found, Placed)
+    found = expect(Placed, solve(instance, SolveOptions(engine=Engine.GREEDY)))
     held = tuple(DeviceGrant(type_, minor) for minor in minors)
     place = holding(found.placement.pods[0], held, pod, instance.nodes[0])
     baseline = starting_accounts_of(instance)
@@ -112,8 +112,7 @@ def test_the_environment_names_the_devices_that_are_held() -> None:
     """
     pod = wanting("gpu", 2)
     instance = Instance((Node("n", machine()),), (lone(pod),))
-    found = solve(instance, SolveOptions(engine=Engine.GREEDY))
-    assert isinstance(found, Placed)
+    found = expect(Placed, solve(instance, SolveOptions(engine=Engine.GREEDY)))
     far = (DeviceGrant("gpu", 0), DeviceGrant("gpu", 7))
     place = holding(found.placement.pods[0], far, pod, instance.nodes[0])
     baseline = starting_accounts_of(instance)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from answers import expect
 from features.network import network_instance
 from greedy.small import Numa, gang, machine, spec
 from judge.cases_affinity import DB, FAR, NEAR, OTHER_DB, ZONES, on
@@ -80,9 +81,8 @@ def test_a_decision_is_refused_once_somebody_came_to_its_zone() -> None:
         others = {"n": "m", "m": "n", "o": "o"}
         where = replace(on(early.name, others[place.node]), cpuset=place.cpuset)
         scheduler = Scheduler(zones, [RunningPod(early, where)])
-        refusal = scheduler.confirm(decision)
+        refusal = expect(Refusal, scheduler.confirm(decision))
 
-        assert isinstance(refusal, Refusal)
         assert rule in refusal.message
 
 
@@ -157,8 +157,7 @@ def test_reasons_name_the_levels() -> None:
         (world, ("gather: all members that run are in one rack",)),
         (replace(world, nodes=nodes), ("never fits (3 of 3 nodes: domain: belongs to no rack)",)),
     ):
-        found = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1))
-        assert isinstance(found, Infeasible)
+        found = expect(Infeasible, solve(instance, SolveOptions(engine=Engine.EXACT, workers=1)))
         for reason in reasons:
             assert reason in found.unplaced[0].reasons
 

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from answers import expect
 from exact_checks import worlds
 from judge.hand import node, pod, put, world
 from mixed_worlds import mixed
@@ -191,9 +192,8 @@ def test_fewest_moves_are_proven_part_by_part() -> None:
     """
     instance = replace(row(7), gangs=row(7).gangs[:3], move_budget=9)
 
-    answer = solve(instance, SolveOptions(workers=1, seed=1, work_limit=60))
+    answer = expect(Placed, solve(instance, SolveOptions(workers=1, seed=1, work_limit=60)))
 
-    assert isinstance(answer, Placed)
     assert breaches(instance, answer.placement) == ()
     placed, moves = answer.tiers[:2]
     assert (placed.value, moves.tier, moves.value) == (6, MOVES, 3)

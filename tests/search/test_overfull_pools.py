@@ -2,6 +2,7 @@
 
 import pytest
 
+from answers import expect
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node, RunningPod
@@ -81,7 +82,6 @@ def test_a_pool_that_is_empty_already_blocks_only_those_who_need_it() -> None:
             running=running,
         )
         for engine in Engine:
-            answer = solve(instance, SolveOptions(engine=engine, workers=1))
+            answer = expect(Placed, solve(instance, SolveOptions(engine=engine, workers=1)))
 
-            assert isinstance(answer, Placed)
             assert answer.placement.pods[0].node in where

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from answers import expect
 from judge.hand import node, pod, world
 from placer.search.budget import Budget
 from placer.search.opened import open_fewest
@@ -74,9 +75,8 @@ def test_rules_that_amounts_do_not_tell_are_kept() -> None:
     second = replace(first, name="other", pods=(shape("c", 70), shape("d", 60)))
     both = replace(instance, gangs=(first, second))
 
-    answer = solve(both, SolveOptions(workers=1, time_limit_s=20))
+    answer = expect(Placed, solve(both, SolveOptions(workers=1, time_limit_s=20)))
 
-    assert isinstance(answer, Placed)
     opened = next(value for value in answer.tiers if value.tier == OPENED)
     assert (opened.value, opened.bound) == (2, 2)
     nodes = {place.name: place.node for place in answer.placement.pods}

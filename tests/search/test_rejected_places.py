@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from answers import expect
 from commands import Placer
 from placer.counting.account import Account
 from placer.counting.placements import Unrealisable, realise
@@ -128,9 +129,8 @@ def test_without_another_node_the_pod_alone_is_left_out(engine: Engine) -> None:
     Others of the batch have their places; its reasons name the rejected one.
     """
     idle = pod("idle", 0, LS)
-    answer = answer_to(world(pod("p", 2), idle), engine)
+    answer = expect(PartlyPlaced, answer_to(world(pod("p", 2), idle), engine))
 
-    assert isinstance(answer, PartlyPlaced)
     assert nodes_of(answer) == {"idle": LOST}
     (left_out,) = answer.unplaced
     (why,) = [reason for reason in left_out.why if isinstance(reason, RejectedPlaceReason)]
@@ -143,9 +143,8 @@ def test_nothing_placed_is_an_answer_too() -> None:
     """
     With a single pod and a single node the greedy path places nothing.
     """
-    answer = answer_to(world(pod("p", 2)))
+    answer = expect(GaveUp, answer_to(world(pod("p", 2))))
 
-    assert isinstance(answer, GaveUp)
     assert [place.node for place in answer.rejected] == [LOST]
 
 
@@ -246,8 +245,7 @@ def test_nothing_is_said_where_nothing_was_rejected(tmp_path: Path, placer: Plac
     file = tmp_path / "a.yaml"
     file.write_text(instance_to_yaml(instance, lambda _: False))
 
-    answer = answer_to(instance)
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, answer_to(instance))
     assert answer.rejected == ()
     read = placer("solve", str(file), "--format", "json", "--workers", "1")
     assert json.loads(read.out)["rejected"] == []

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from answers import expect
 from placer.judge.measure import measure
 from placer.load import is_catalogue_machine, load_instance
 from placer.quota.choose import choose_device
@@ -64,8 +65,7 @@ def world(machine: Machine, running: tuple[RunningPod, ...], *pods: Pod) -> Inst
 
 def solved(instance: Instance, engine: Engine) -> dict[str, tuple[int, ...]]:
     """Return the minors of each pod; the tier is 0 and, by the exact engine, proven."""
-    answer = solve(instance, SolveOptions(engine=engine, workers=1, seed=1))
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(instance, SolveOptions(engine=engine, workers=1, seed=1)))
     (tier,) = (tier for tier in answer.tiers if tier.tier is DEVICE_CHOICE)
     assert tier.value == 0
     assert tier.proven or engine is Engine.GREEDY
@@ -258,8 +258,7 @@ def test_whole_devices_leave_no_choice_and_default_has_no_tier() -> None:
     Without a choice there is no tier; with one a pod has to ask for a share.
     """
     share = asking("p", in_bytes(4), choice=None)
-    answer = solve(world(box(20), (), share), SolveOptions(workers=1, seed=1))
-    assert isinstance(answer, Placed)
+    answer = expect(Placed, solve(world(box(20), (), share), SolveOptions(workers=1, seed=1)))
     assert DEVICE_CHOICE not in {tier.tier for tier in answer.tiers}
     whole = PodSpec(
         (Container("main", Resources(devices=(DeviceRequest(GPU, 1),))),), device_choice=LEAST
@@ -361,9 +360,7 @@ def test_what_is_left_usable_is_bounded_as_without_choices(monkeypatch: pytest.M
         instance = Instance(
             (node,), tuple(Gang(p.name, "default", (p,), 1, lone=True) for p in pods)
         )
-        found = solve(instance, SolveOptions(workers=1, work_limit=20))
-        assert isinstance(found, Placed)
-        return found
+        return expect(Placed, solve(instance, SolveOptions(workers=1, work_limit=20)))
 
     free = answer(None).tiers[-1]
     monkeypatch.setattr(joint_search, "FEW_ASSIGNMENTS", 0)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from answers import expect
 from cli_samples import TWO_NUMA_NODES
 from moving_worlds import pinned_crowd
 from placer import Engine, Placed, SolveOptions, load_instance, solve
@@ -166,8 +167,7 @@ def test_pods_that_are_named_one_by_one_may_move_together() -> None:
     for one in moves:
         assert not isinstance(solve(apply_all([one], instance), SolveOptions(workers=1)), Placed)
     for order in (moves, moves[::-1]):
-        answer = solve(apply_all(order, instance), SolveOptions(workers=1))
-        assert isinstance(answer, Placed)
+        answer = expect(Placed, solve(apply_all(order, instance), SolveOptions(workers=1)))
         assert {move.home.name for move in answer.moves} == {"a", "b"}
 
 
