@@ -1,6 +1,6 @@
 """Worlds made by hand, in which a rule of the model binds that random ones seldom touch.
 
-Each is a machine of two cores with two threads and one NUMA node, unless it says otherwise.
+In some the rules of two families meet; each of those was wrong once.
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,11 @@ from judge.cases_joint import switched
 from judge.cases_partitions import scoped
 from judge.cases_shares import TEN_BYTES, share, sharing
 from judge.hand import node, pod, put, world
-from placer_models.cluster import Instance, Machine
+from placer_models.cluster import Instance, Machine, Node
+from placer_models.device import GPU, Device
 from placer_models.placement import PodPlacement
-from placer_models.pod import Pod
-from placer_models.policy import AlignmentPolicy, BindPolicy, DeviceScope, QosClass
+from placer_models.pod import Container, DeviceRequest, DeviceShare, Gang, Pod, PodSpec, Resources
+from placer_models.policy import AlignmentPolicy, BindPolicy, DeviceScope, PartitionPolicy, QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 
 SINGLE = AlignmentPolicy.SINGLE_NUMA_NODE
@@ -141,5 +142,35 @@ def test_it_is_solved_as_by_brute_force(instance: Instance) -> None:
     """
     best = best_placement(instance)
 
+    check_exact(instance, best)
+    check_greedy(instance, best)
+
+
+TOPOLOGY = Topology("x86_64", (Cpu(0, 0, 0, 0),), (NumaNode(0, 0),))
+
+
+def alone(*devices: DeviceRequest) -> Gang:
+    """Return a lone pod that asks for devices only."""
+    spec = PodSpec((Container("main", Resources(devices=devices)),))
+    return Gang("pod", "default", (Pod("pod", "default", spec),), 1, lone=True)
+
+
+def test_whole_gpus_and_shares_are_one_partition() -> None:
+    """
+    One whole GPU and shares of three others are a partition of four; there is none of one.
+    """
+    gpus = tuple(Device(GPU, minor, numa_node=0) for minor in range(4))
+    node = Node(
+        "n",
+        Machine("box", "", TOPOLOGY, gpus),
+        partitions=((0, 1, 2, 3),),
+        partition_policy=PartitionPolicy.HONOR,
+    )
+    shares = DeviceRequest(GPU, 3, DeviceShare(percent=10, memory_percent=1))
+    instance = Instance((node,), (alone(DeviceRequest(GPU, 1), shares),))
+
+    best = best_placement(instance)
+
+    assert len(best.placement.pods) == 1
     check_exact(instance, best)
     check_greedy(instance, best)

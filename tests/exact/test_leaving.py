@@ -1,15 +1,23 @@
-"""Running pods in breach of a rule: who stays is not blamed, who moves obeys all."""
+"""Running pods in breach of a rule: who stays is not blamed, who moves obeys all.
+
+The rest is placed around them, as by brute force.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
+from random import Random
 
 import pytest
 
 from answers import expect
+from exact.family_worlds import leaving_instance
 from exact.test_moves import exactly
+from exact_checks import check_worlds
+from features.misfits import with_misfits
 from judge.hand import gang, node, placed, pod, put, world
-from moving_worlds import crowded, tied_crowd
+from moving_worlds import crowded, tied_crowd, tied_instance
 from placer.judge.breaches import breaches
+from placer.judge.misfits import misfits_of
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.affinity import AffinityTerm
@@ -295,3 +303,26 @@ def test_the_default_engine_moves_who_breaks_a_rule() -> None:
     options = SolveOptions(engine=Engine.AUTO, workers=1, seed=1, work_limit=20)
 
     assert isinstance(solve(replace(instance, gangs=(trio,), move_budget=1), options), Placed)
+
+
+def misfit_instance(seed: int) -> Instance:
+    """Draw a world with moves, in which CPUs of owners are reserved and pools too full."""
+    return with_misfits(Random(f"misfits-{seed}"), tied_instance(seed))
+
+
+@pytest.mark.parametrize("batch", range(10))
+def test_worlds_with_misfits_are_solved_as_by_brute_force(batch: int) -> None:
+    """
+    On 100 worlds, most of them with running pods that could not come to where they are.
+    """
+    assert any(misfits_of(misfit_instance(seed)) for seed in range(batch, batch + 100, 10))
+    check_worlds(misfit_instance, batch, 10, 10)
+
+
+@pytest.mark.parametrize("batch", range(10))
+def test_worlds_in_which_misfits_may_move(batch: int) -> None:
+    """
+    On 20 worlds, most of them with running pods that break a rule where they are.
+    """
+    assert any(misfits_of(leaving_instance(seed)) for seed in range(batch, batch + 20))
+    check_worlds(leaving_instance, batch, 10, 2)

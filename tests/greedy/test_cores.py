@@ -1,13 +1,18 @@
-"""How many cores and threads of each class a pod takes (C8)."""
+"""How many cores and threads of each class a pod takes (C8), also one that keeps apart (C9)."""
+
+import pytest
 
 from greedy.small import Numa, gang, instance, machine, spec
+from judge.cases_apart import NUMA, PCPU, apart
+from judge.hand import put, world
 from placer.greedy.chooser import choose
 from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.offer import AT
+from placer.greedy.place import place_greedily
 from placer.state.batch import build_problem
 from placer_models.goals import BIND
 from placer_models.pod import PodSpec
-from placer_models.policy import BindPolicy
+from placer_models.policy import BindPolicy, ExclusivePolicy
 from placer_models.problem.problem import CoreTake
 
 SPREAD = BindPolicy.SPREAD_BY_PCPUS
@@ -139,3 +144,25 @@ def test_the_price_counts_cpus_against_the_policy() -> None:
 
     assert offer is not None
     assert offer.price[AT[BIND]] == 2
+
+
+@pytest.mark.parametrize("policy", [PCPU, NUMA])
+def test_a_pod_that_requires_to_be_alone_has_a_place_where_nobody_is(
+    policy: ExclusivePolicy,
+) -> None:
+    """
+    On an empty node nothing keeps it off.
+    """
+    problem = build_problem(world(apart("a", policy, required=True)))
+
+    assert set(place_greedily(problem)) == {0}
+
+
+def test_a_pod_alone_on_its_cores_does_not_mind_who_is_on_its_numa_node() -> None:
+    """
+    One pod runs on each NUMA node, alone on it or not; cores are free on both.
+    """
+    running = [(apart("b", PCPU), put("b", "0")), (apart("c", NUMA), put("c", "4"))]
+    problem = build_problem(world(apart("a", PCPU, required=True), running=running))
+
+    assert set(place_greedily(problem)) == {0}

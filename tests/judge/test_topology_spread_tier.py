@@ -1,4 +1,7 @@
-"""The tier of preferred spread constraints, by hand."""
+"""The tier of preferred spread constraints, by hand.
+
+A pod with variants spreads over all nodes that it may look at, whatever its variant is.
+"""
 
 from dataclasses import replace
 
@@ -7,14 +10,16 @@ from exact_checks import check_exact, check_greedy
 from judge.cases_affinity import ZONES, on
 from judge.cases_topology_spread import BY_RACK, EVENLY, RACKED, web
 from judge.hand import node, placed, world
+from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer_models.cluster import Instance
 from placer_models.goals import TOPOLOGY_SPREAD
 from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
-from placer_models.placement import PodPlacement
-from placer_models.pod import Pod
+from placer_models.placement import ContainerPlacement, Placement, PodPlacement
+from placer_models.pod import Container, Gang, Pod, PodSpec, Resources, Variant
 from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression, SelectorOperator
+from placer_models.topology_spread import SpreadConstraint
 
 WISHED = replace(EVENLY, strength=Strength.PREFERRED)
 WISHED_RACK = replace(BY_RACK, strength=Strength.PREFERRED)
@@ -104,3 +109,36 @@ def test_pods_that_ask_something_else_of_nodes_lose_it_each() -> None:
     assert beyond(instance, on("a", "n"), on("b", "n")) == 1
     assert beyond(instance, on("b", "n")) == 0
     assert beyond(instance, on("a", "n"), on("b", "n"), on("c", "n")) == 2
+
+
+LABELS = (("app", "db"),)
+CONTAINERS = (Container("main", Resources(1000)),)
+
+
+def test_an_empty_zone_without_the_variants_labels_counts() -> None:
+    """
+    Zone a has no node of the variant, so it has no pod, and two in zone b are one too many.
+    """
+    nodes = (
+        replace(node("n0"), labels=(("kind", "x"), ("zone", "a"))),
+        replace(node("n1"), labels=(("kind", "y"), ("zone", "b"))),
+    )
+    spec = PodSpec(
+        CONTAINERS,
+        labels=LABELS,
+        spread=(SpreadConstraint("zone", labels=LABELS),),
+        variants=(Variant((("kind", "y"),), CONTAINERS),),
+    )
+    pods = tuple(Pod(f"p{i}", "default", spec) for i in range(2))
+    gangs = tuple(Gang(pod.name, "default", (pod,), 1, lone=True) for pod in pods)
+    places = tuple(
+        PodPlacement(
+            pod.name, "default", None, "n1", frozenset(), (ContainerPlacement("main", frozenset()),)
+        )
+        for pod in pods
+    )
+
+    found = breaches(Instance(nodes, gangs), Placement(places))
+    assert {breach.rule for breach in found} >= {"topology-spread"}
+    one = breaches(Instance(nodes, gangs), Placement(places[:1]))
+    assert "topology-spread" not in {breach.rule for breach in one}

@@ -1,5 +1,9 @@
-"""The parts of the proof, each alone: values of any kind, fullest bins, fillings, rounding."""
+"""The parts of the proof, each alone: values of any kind, fullest bins, fillings, rounding.
 
+The bound by whole bins is never above brute force, and often above that of fractions.
+"""
+
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
@@ -7,15 +11,22 @@ import numpy as np
 import pytest
 
 from placer.plan.aggregate import scaled_dual_feasible_function
+from placer.plan.clock import WorkClock
+from placer.plan.column_generation import ColumnGeneration
 from placer.plan.device_fillings import full_fillings
 from placer.plan.device_packing import devices_hold
 from placer.plan.filler import Filler
 from placer.plan.market import BinKind, Market
+from placer.plan.master import BinPattern
 from placer.plan.pricing import PricingProblem
 from placer.plan.proof import ItemValues, price_bound_of, rounded_up_to_price
+from placer.plan.question import PlanQuestion
 from placer.plan.relax import relaxed_market
+from placer.plan.rounding import FilledBin, MarketPlan, Rounding
+from placer.plan.whole import solve_integer_master
+from placer.plan.whole_bins import price_bound_by_whole_bins
 from plan_proofs import fullest, holds
-from plan_worlds import tiny_question
+from plan_worlds import cheapest, tiny_question
 
 SEEDS = range(60)
 
@@ -122,3 +133,83 @@ def test_full_fillings_of_a_device() -> None:
         (0, 0, 3),
     )
     assert full_fillings((100,), ((1,), (2,), (3,)), 5) is None
+
+
+BATCHES = 3
+EACH = 30
+ENDLESS = 10**9
+
+
+def _in_packs(seed: int) -> PlanQuestion:
+    """Draw a tiny question whose offers come in packs, most of them."""
+    rng = Random(f"packs-{seed}")
+    question = tiny_question(seed)
+    offers = tuple(
+        replace(offer, most=None, pack=rng.choice((1, 2, 2, 3))) for offer in question.offers
+    )
+    return replace(question, offers=offers)
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_whole_packs_bound_what_brute_force_pays(batch: int) -> None:
+    """
+    90 worlds: the bound holds, what bins are worth at most is true, and in a third of the
+    worlds at least it is above what fractions of bins would cost.
+    """
+    higher = 0
+    for seed in range(batch * EACH, (batch + 1) * EACH):
+        question = _in_packs(seed)
+        best = cheapest(question)
+        if best is None:
+            continue
+        market = relaxed_market(question).market
+        generation = ColumnGeneration(market, WorkClock(), 20.0, 20.0, threads=1)
+        in_fractions = generation.run().bound.price
+        assert in_fractions is not None
+
+        bound = price_bound_by_whole_bins(generation, 5.0, ENDLESS)
+
+        assert bound <= question.in_units(best), f"world {seed}"
+        higher += bound > in_fractions
+        for values in generation.proofs:
+            assert (price_bound_of(market, values).price or 0) <= question.in_units(best)
+            for kind, claimed in zip(market.kinds, values.fullest, strict=True):
+                for block, most in enumerate(claimed):
+                    counts, of_item = market.blocks[block], values.of_item[block]
+                    assert fullest(kind, counts, of_item) <= most, f"world {seed}"
+    assert higher >= EACH / 3
+
+
+def test_what_one_scenario_buys_the_next_one_uses() -> None:
+    """
+    Dear bins hold all items, cheap ones only those of the second scenario: whoever has bought
+    dear ones for the first needs no cheap ones, although each of them would be cheaper.
+    """
+    dear = BinKind((10,), ((9,), (4,)), price=10)
+    cheap = BinKind((10,), (None, (4,)), price=3)
+    market = Market((dear, cheap), ((5, 0), (0, 10)))
+    generation = ColumnGeneration(market, WorkClock(), 5.0, 5.0, threads=1)
+    certificate = generation.run()
+
+    plan = Rounding(market, generation.master, generation.filler).best(certificate.solution, 1, 0)
+
+    assert plan is not None
+    assert (plan.bought, plan.price) == ((5, 0), 50)
+
+
+def test_a_plan_to_begin_with_is_never_made_worse() -> None:
+    """
+    Its fillings are parts of patterns, which the whole numbers would not know by themselves.
+    """
+    kind = BinKind((10,), ((3,), (4,)), price=10)
+    market = Market((kind,), ((2, 1),))
+    hint = MarketPlan((1,), 10, ((FilledBin(0, (2, 1)),),))
+    alone = [BinPattern(0, 0, np.array(counts, np.int64)) for counts in ((3, 0), (0, 2))]
+
+    without = solve_integer_master(market, alone, WorkClock(), 1.0, 1)
+    found = solve_integer_master(market, alone, WorkClock(), 1.0, 1, hint)
+
+    assert without.plan is not None
+    assert without.plan.price == 20
+    assert found.plan is not None
+    assert found.plan.price == 10

@@ -1,4 +1,7 @@
-"""``placer queue``: what it prints, draws, writes, and ends with."""
+"""``placer queue``: what it prints, draws, writes, and ends with.
+
+It does not write over what it reads.
+"""
 
 import json
 import re
@@ -8,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner, Result
 
+from commands import Placer
 from placer_cli.queue import queue_app
 from placer_models.files.errors import InputError
 
@@ -171,3 +175,18 @@ def test_every_width_has_room_for_the_pictures(columns: int) -> None:
 
         assert result.exit_code == 0
         assert max(map(len, result.stdout.splitlines())) <= columns
+
+
+FIGURE = Path(__file__).parents[2] / "instances" / "queues" / "fig-3-04.yaml"
+
+
+def test_a_picture_never_replaces_its_own_file(tmp_path: Path, placer: Placer) -> None:
+    """
+    One line, exit code 2, and the file is as it was.
+    """
+    file = tmp_path / "queue.yaml"
+    file.write_text(FIGURE.read_text())
+    printed = placer("queue", "simulate", str(file), "--svg", str(file), code=2)
+
+    assert file.read_text() == FIGURE.read_text()
+    assert len(printed.err.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""What named tests of Apache Flink expect of weights, slots, subtasks and specs."""
+"""What named tests of Apache Flink expect: weights, slots, subtasks, specs, and workers that go."""
 
 from pathlib import Path
 
@@ -9,8 +9,9 @@ from placer.slots.parallelism import parallelism_for_slots
 from placer.slots.resources import merge_profiles
 from placer.slots.subtasks import Subtask, slots_of_subtasks
 from placer.slots.use_cases import read_managed_memory_weights, use_case_memory_fraction
+from placer.slots.workers.reconcile import WorkerChanges, reconcile_workers
 from placer_models.files.errors import InputError
-from slots.clusters import profile
+from slots.clusters import profile, workers
 from slots.job_files import Row, compiled, row_id, rows
 
 ROWS = rows("read_off.json")
@@ -159,3 +160,13 @@ def test_slots_beyond_one_each_are_shared(
     )
 
     assert parallelism_for_slots(job, free) == shares
+
+
+@pytest.mark.parametrize("row", rows("reconcile.json"), ids=row_id)
+def test_workers_are_kept_as_the_reserve_wants(row: Row) -> None:
+    """
+    Idle workers go while redundancy and least totals hold without them; else some come.
+    """
+    assert reconcile_workers(workers(row)) == WorkerChanges(
+        tuple(row["releaseRegistered"]), tuple(row["releasePending"]), row["new"]
+    )

@@ -1,11 +1,14 @@
-"""``placer solve --what-if``: as it is and with changes, side by side."""
+"""``placer solve --what-if``: as it is and with changes, side by side.
+
+The short answer is printed, and reasons of those alone for whom they are others.
+"""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from cli_samples import ONE_CORDONED, written
+from cli_samples import FOUR_CPUS, ONE_CORDONED, written
 from commands import Placer
 from placer_cli.app import main
 
@@ -104,3 +107,44 @@ def test_a_budget_of_moves_holds_for_any_instance(tmp_path: Path, placer: Placer
     assert main(["solve", str(file), "--workers", "1"]) == 1
     printed = placer("solve", str(file), "--workers", "1", "--move-budget", "1")
     assert "1 running pod moved" in printed.out
+
+
+CLUSTER = (
+    FOUR_CPUS
+    + """nodes:
+  - {name: a, machine: small, labels: {zone: x}}
+  - {name: b, machine: small, cordoned: true}
+pods:
+  - {name: p, requests: {cpu: 5}}
+  - {name: q, requests: {cpu: 3}, nodeSelector: {zone: y}}
+  - {name: r, requests: {cpu: 6}}
+"""
+)
+
+
+@pytest.fixture
+def three_wait(tmp_path: Path) -> str:
+    return written(tmp_path, CLUSTER, "three_wait.yaml")
+
+
+def test_reasons_that_stay_are_counted_alone(three_wait: str, placer: Placer) -> None:
+    """
+    With the node uncordoned other numbers of nodes keep all three off, by the same rules.
+    """
+    printed = placer("solve", three_wait, "--what-if", "uncordon=b", code=1).out
+
+    assert "3 pods wait for the same reason as before (placer explain says why)" in printed
+    assert "Without a place" not in printed
+
+
+def test_who_asks_for_less_and_waits_still_is_told_why(three_wait: str, placer: Placer) -> None:
+    printed = placer("solve", three_wait, "--what-if", "give-up=q:nodeSelector=zone", code=1).out
+    assert "1 pod gains a place." in printed
+    assert "2 pods wait for the same reason as before" in printed
+
+    command = ["solve", three_wait, "--what-if", "ask-less=r:cpu=5"]
+    _, told = placer(*command, code=1).out.split("Without a place, for another reason than before")
+    assert "asks 5 CPUs" in told
+    assert "\nr " in told
+    assert "\np " not in told
+    assert "2 more pods wait for the same reason as before" in told

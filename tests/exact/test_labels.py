@@ -1,4 +1,7 @@
-"""Taints of nodes and tolerations of pods: as by brute force, as a reason, and of who runs."""
+"""Labels, names and taints of nodes, and who asks for them: as by brute force, as a reason.
+
+Tolerations are of those who run, too.
+"""
 
 from dataclasses import replace
 
@@ -10,9 +13,72 @@ from placer.judge.misfits import misfits_of
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.goals import NODE_PREFERENCE
+from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
 from placer_models.placement import Infeasible, Placed
 from placer_models.pod import Container, Pod, PodSpec, Resources
+from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
+
+SSD = LabelExpression("disk", SelectorOperator.IN, ("ssd",))
+NEAR = LabelExpression("rank", SelectorOperator.LT, ("5",))
+
+
+def asking(name: str, affinity: NodeAffinity) -> Pod:
+    """Return a pod of one CPU that asks this of its node."""
+    container = Container("app", Resources(cpu_milli=1000))
+    return Pod(name, "default", PodSpec((container,), node_affinity=affinity))
+
+
+def liking(name: str, *weights: tuple[LabelExpression, int]) -> Pod:
+    """Return a pod that would like this of its node."""
+    wishes = tuple(PreferredTerm(NodeTerm((one,)), weight) for one, weight in weights)
+    return asking(name, NodeAffinity(preferred=wishes))
+
+
+def values(answer: Placed) -> dict[str, int]:
+    """Return the value of each tier."""
+    return {tier.tier.name: tier.value for tier in answer.tiers}
+
+
+@pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
+def test_the_heavier_wish_decides(engine: Engine) -> None:
+    """
+    A fast disk weighs 60 and a low rank 50: a node that has both would miss nothing.
+    """
+    nodes = [
+        replace(node(), name="fast", labels=(("disk", "ssd"), ("rank", "7"))),
+        replace(node(), name="near", labels=(("disk", "hdd"), ("rank", "3"))),
+    ]
+    instance = world(liking("a", (SSD, 60), (NEAR, 50)), nodes=nodes)
+    answer = expect(Placed, solve(instance, SolveOptions(engine=engine, workers=1)))
+
+    assert [place.node for place in answer.placement.pods] == ["fast"]
+    assert values(answer)[NODE_PREFERENCE.name] == 50
+
+
+def test_who_has_no_node_is_told_what_it_asks() -> None:
+    """
+    Each term in the words of kubectl, and the nodes that meet none of them.
+    """
+    terms = (NodeTerm((SSD, NEAR)), NodeTerm((LabelExpression("gpu", SelectorOperator.EXISTS),)))
+    instance = world(asking("a", NodeAffinity(terms)), nodes=[node()])
+    answer = expect(Infeasible, solve(instance, SolveOptions(workers=1)))
+
+    assert (
+        answer.unplaced[0]
+        .reasons[0]
+        .startswith("never fits (1 of 1 nodes: node-affinity asks disk in (ssd),rank<5 or gpu")
+    )
+
+
+def test_a_term_that_asks_nothing_is_met_by_no_node() -> None:
+    """
+    As in Kubernetes; as a wish it counts for nothing but its weight everywhere.
+    """
+    instance = world(asking("a", NodeAffinity((NodeTerm(),))), nodes=[node()])
+
+    assert isinstance(solve(instance, SolveOptions(workers=1)), Infeasible)
+
 
 GPU = Toleration("gpu", TolerationOperator.EXISTS)
 
