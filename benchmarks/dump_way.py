@@ -121,9 +121,9 @@ def measure(placer: str, dump: Path, told: Path) -> None:
     size_mib, peak_mib = dump.stat().st_size / 2**20, used.ru_maxrss / 1024
     else_s = spent_s - read_s - solved_s
     print(
-        f"{size_mib:.0f} MiB: read in {read_s:.1f} s, solved in {solved_s:.1f} s, all else (start, "
-        f"{bindings:,} bindings) {else_s:.1f} s; {used.ru_utime:.1f} s of CPU, peak "
-        f"{peak_mib:.0f} MiB"
+        f"{size_mib:.0f} MiB: read in {read_s:.1f} s, "
+        f"solved in {solved_s:.1f} s, all else (start, {bindings:,} bindings) {else_s:.1f} s; "
+        f"{used.ru_utime:.1f} s of CPU, peak {peak_mib:.0f} MiB"
     )
 
 

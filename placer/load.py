@@ -335,9 +335,9 @@ def _documents(text: str, path: Path) -> tuple[DocumentInFile, ...]:
     """Return the documents of a text, in place of which a dump might stand, too."""
     if not text.strip():
         message = (
-            f"is empty; expected a document that begins with 'apiVersion: {API_VERSION}', or the "
-            "objects of a cluster: kubectl writes nothing where the cluster lacks one of the kinds "
-            "that it is asked for"
+            f"is empty; expected a document that begins with 'apiVersion: {API_VERSION}', "
+            "or the objects of a cluster: "
+            "kubectl writes nothing where the cluster lacks one of the kinds that it is asked for"
         )
         raise InputError(shown_file_name(path), None, "", message)
     return documents_of(text, path)

@@ -249,8 +249,8 @@ def _known_combination(amounts: Mapping[str, int]) -> None:
     mends += [f"add {_listed(near - names)}"] if near - names else []
     raise DeviceRequestError(
         RequestRule.COMBINATION,
-        f"{_listed(names)} cannot be asked for {'together' if len(names) > 1 else 'alone'}; "
-        f"{' and '.join(mends)}",
+        f"{_listed(names)} cannot be asked "
+        f"for {'together' if len(names) > 1 else 'alone'}; {' and '.join(mends)}",
     )
 
 

@@ -268,9 +268,8 @@ def _cpu_limit(spec: PodSpec, container: Container, limit: int, index: int) -> I
             yield SpecFault(
                 at,
                 limit,
-                f"got {cpu_amount_in_words(limit)}; the CPU limit of {spec.qos} pods equals "
-                "the request, "
-                f"{milli // 1000} (rule cpu-count)",
+                f"got {cpu_amount_in_words(limit)}; the CPU limit of {spec.qos} pods "
+                f"equals the request, {milli // 1000} (rule cpu-count)",
             )
     elif limit < milli:
         yield SpecFault(
@@ -286,8 +285,8 @@ def _owned_cpus(spec: PodSpec) -> Iterator[SpecFault]:
             yield SpecFault(
                 ("containers", i, "requests", "cpu_milli"),
                 milli,
-                f"got {cpu_amount_in_words(milli)}; {spec.qos} pods ask for a whole number of CPUs "
-                "(rule cpu-count)",
+                f"got {cpu_amount_in_words(milli)}; "
+                f"{spec.qos} pods ask for a whole number of CPUs (rule cpu-count)",
             )
     if all(container.requests.cpu_milli == 0 for container in spec.containers):
         yield SpecFault(
@@ -318,8 +317,8 @@ def _scopes(spec: PodSpec) -> Iterator[SpecFault]:
         yield SpecFault(
             ("scopes",),
             tuple(scoped),
-            f"the pod has scopes for devices of the types {', '.join(scoped)}; give each type one "
-            "at most",
+            f"the pod has scopes for devices of the types {', '.join(scoped)}; "
+            "give each type one at most",
         )
 
 
@@ -336,8 +335,8 @@ def _on_arm(spec: PodSpec, why: str) -> Iterator[SpecFault]:
         yield SpecFault(
             ("bind",),
             spec.bind,
-            f"{why} {ARM}, where pods take whole cores: FullPCPUs, or leave it out "
-            "(rule arm-cpu-policy)",
+            f"{why} {ARM}, where pods take whole cores: "
+            "FullPCPUs, or leave it out (rule arm-cpu-policy)",
         )
     if spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
         yield SpecFault(

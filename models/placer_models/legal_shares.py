@@ -34,9 +34,9 @@ def share_faults(kind: str, share: DeviceShare) -> Iterator[tuple[FaultPath, obj
             yield (
                 (name,),
                 percent,
-                f"the pod asks for {percent} percent of each device of type {kind!r}; a share is 1 "
-                f"to {WHOLE_PERCENT} percent of one: ask for several by their count (rule "
-                "device-whole)",
+                f"the pod asks for {percent} percent of each device of type {kind!r}; "
+                f"a share is 1 to {WHOLE_PERCENT} percent of one: "
+                "ask for several by their count (rule device-whole)",
             )
     if share.memory_bytes is not None and share.memory_bytes < 1:
         yield ("memory_bytes",), share.memory_bytes, "got none; expected some memory, or none said"
@@ -60,15 +60,15 @@ def share_faults(kind: str, share: DeviceShare) -> Iterator[tuple[FaultPath, obj
         yield (
             (),
             share,
-            f"a share of a device of type '{kind}' says how much; add 'percent', 'memory' or "
-            "'capacity'",
+            f"a share of a device of type '{kind}' says how much; "
+            "add 'percent', 'memory' or 'capacity'",
         )
     elif kind != GPU and share.percent is not None and (share.has_memory or share.capacity):
         yield (
             ("percent",),
             share.percent,
-            f"percent of a device of type '{kind}' are of all that it has; ask for percent, or for "
-            "amounts",
+            f"percent of a device of type '{kind}' are of all that it has; "
+            "ask for percent, or for amounts",
         )
 
 

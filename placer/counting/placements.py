@@ -305,8 +305,8 @@ def _cpus(
             return f"pod {one.pod.title!r} owns {owns}; its counts give {len(own)}"
         if wanted and any(c.requests.cpu_milli % 1000 for c in one.pod.spec.containers):
             return (
-                f"pod {one.pod.title!r} owns its CPUs, so each of its containers has to ask "
-                "for whole ones"
+                f"pod {one.pod.title!r} owns its CPUs, "
+                "so each of its containers has to ask for whole ones"
             )
     return owned
 

@@ -151,8 +151,8 @@ def _asked_less(change: AskLess) -> str:
 _FIELD: dict[type[InstanceChange], Callable[..., str]] = {
     GiveUpTerm: _given_up_in_cluster,
     Relax: lambda change: (
-        f"annotation scheduling.koordinator.sh/{_POLICY_NOTES[change.policy]}: only prefer "
-        f"{change.policy}"
+        f"annotation scheduling.koordinator.sh/{_POLICY_NOTES[change.policy]}: "
+        f"only prefer {change.policy}"
     ),
     AskLess: lambda change: f"resources.{_asked_less(change)}",
     ScalePods: lambda change: f"replicas: {change.count}",

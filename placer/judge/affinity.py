@@ -191,9 +191,9 @@ def _too_near(
     where = "" if not term.inside else f", on one {term.level.place}"
     return pod_finding(
         placed,
-        f"is on node {judged.node.name!r}{domains.said(judged, term)} with pod "
-        f"{other.title!r}{where}; the anti-affinity of {owner.title!r} keeps it from pods with "
-        f"{term.said}",
+        f"is on node {judged.node.name!r}{domains.said(judged, term)} "
+        f"with pod {other.title!r}{where}; "
+        f"the anti-affinity of {owner.title!r} keeps it from pods with {term.said}",
     )
 
 

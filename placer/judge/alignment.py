@@ -78,8 +78,8 @@ def _subject_fault(
     who = f"has a container {subject.name!r} that " if subject.name else ""
     if most is None:
         return (
-            f"{who}is refused by {policy}: the resources it asks for do not agree on one fewest "
-            "number of NUMA nodes"
+            f"{who}is refused by {policy}: "
+            "the resources it asks for do not agree on one fewest number of NUMA nodes"
         )
     used = cells_used(judged, subject)
     if None in used or len(used) > most:

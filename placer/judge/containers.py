@@ -57,9 +57,8 @@ def _parts_hold(placed: PlacedPod) -> Iterator[Finding]:
         if len(cpus) * 1000 != asked_milli:
             yield Finding(
                 placed.title,
-                f"{who} has {cpu_amount_in_words(1000 * len(cpus))} ({_text(cpus)}); its "
-                "request is "
-                f"{asked_milli / 1000:g}, and the CPUs of an {placed.qos} pod are parted whole",
+                f"{who} has {cpu_amount_in_words(1000 * len(cpus))} ({_text(cpus)}); its request "
+                f"is {asked_milli / 1000:g}, and the CPUs of an {placed.qos} pod are parted whole",
             )
         for cpu in sorted(cpus):
             other = owner.setdefault(cpu, container.name)

@@ -19,9 +19,9 @@ def device_scope(scene: InstanceWithPlacement) -> Iterator[Finding]:
             if len(minors) > 1 and (len(places) > 1 or None in places):
                 yield pod_finding(
                     placed,
-                    f"holds {kind} {format_cpu_list(minors)} of node {judged.node.name!r}, which "
-                    f"are not known to be within one {scope}; it asks for all its {kind} devices "
-                    "within one",
+                    f"holds {kind} {format_cpu_list(minors)} of node {judged.node.name!r}, "
+                    f"which are not known to be within one {scope}; "
+                    f"it asks for all its {kind} devices within one",
                 )
 
 

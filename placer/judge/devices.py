@@ -24,8 +24,8 @@ def device_known(scene: InstanceWithPlacement) -> Iterator[Finding]:
             elif grant.id not in ("", device.id):
                 yield pod_finding(
                     placed,
-                    f"holds {what} by the id {grant.id!r}; on node {judged.node.name!r} its id is "
-                    f"{device.id!r}",
+                    f"holds {what} by the id {grant.id!r}; "
+                    f"on node {judged.node.name!r} its id is {device.id!r}",
                 )
 
 

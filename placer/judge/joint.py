@@ -24,8 +24,8 @@ def joint(scene: InstanceWithPlacement) -> Iterator[Finding]:
         if fault := _fault(judged, placed, counts):
             yield pod_finding(
                 placed,
-                f"on node {judged.node.name!r} {fault}; it wants {' and '.join(counts)} side by "
-                "side",
+                f"on node {judged.node.name!r} {fault}; "
+                f"it wants {' and '.join(counts)} side by side",
             )
 
 

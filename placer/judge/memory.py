@@ -26,8 +26,8 @@ def memory_findings(scene: InstanceWithPlacement, *, pages: bool) -> Iterator[Fi
             if amount < 0:
                 yield pod_finding(
                     placed,
-                    f"holds {amount} {_what(size)} on NUMA node {numa_node}; an amount is 0 or "
-                    "more",
+                    f"holds {amount} {_what(size)} on NUMA node {numa_node}; "
+                    "an amount is 0 or more",
                 )
         wanted = {0: placed.requests.memory_bytes}
         if pages:
@@ -36,8 +36,8 @@ def memory_findings(scene: InstanceWithPlacement, *, pages: bool) -> Iterator[Fi
             if total[size] != wanted.get(size, 0):
                 yield pod_finding(
                     placed,
-                    f"holds {total[size]} {_what(size)} over its NUMA nodes; its request is "
-                    f"{wanted.get(size, 0)}",
+                    f"holds {total[size]} {_what(size)} over its NUMA nodes; "
+                    f"its request is {wanted.get(size, 0)}",
                 )
     for judged in scene.entered:
         yield from _overfilled(judged, pages=pages)

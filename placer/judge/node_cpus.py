@@ -57,8 +57,8 @@ def arm_cpu_policy(scene: InstanceWithPlacement) -> Iterator[Finding]:
         if placed.pod.spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
             yield pod_finding(
                 placed,
-                f"is on the aarch64 node {judged.node.name!r}, and it asks for PCPULevel; aarch64 "
-                "takes NUMANodeLevel",
+                f"is on the aarch64 node {judged.node.name!r}, and it asks for PCPULevel; "
+                "aarch64 takes NUMANodeLevel",
             )
 
 

@@ -71,8 +71,7 @@ def _pool_holds(judged: JudgedNode, qos: QosClass) -> Iterator[Finding]:
         yield Finding(
             name,
             f"node {name!r} runs {len(placed_pods)} {qos} pods, "
-            f"but every CPU they may use is owned; "
-            "leave them one",
+            "but every CPU they may use is owned; leave them one",
         )
     for placed in judged.new:
         if placed.qos is not qos or is_same(placed.place.cpuset, pool):

@@ -291,8 +291,7 @@ def _own(part: KubePod, want: int, cpus: CpuSet, node: Node, owners: dict[int, s
         raise ObjectError(
             title,
             _STATUS,
-            f"{cpus_with_noun(twice)} of Node {node.name} belongs to {owners[min(twice)]} "
-            "already; a "
-            "CPU has one owner",
+            f"{cpus_with_noun(twice)} of Node {node.name} belongs to {owners[min(twice)]} already; "
+            "a CPU has one owner",
         )
     owners.update(dict.fromkeys(cpus, title))

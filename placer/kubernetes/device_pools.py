@@ -273,6 +273,6 @@ def _twice(title: str, place: int, key: _PoolKey, other: str) -> ObjectError:
     return ObjectError(
         title,
         ("spec", "devices", place, "name"),
-        f"'{key[2]}' of pool {key[1]} stands in {other} already; each device of a pool has a name "
-        "of its own",
+        f"'{key[2]}' of pool {key[1]} stands in {other} already; "
+        "each device of a pool has a name of its own",
     )

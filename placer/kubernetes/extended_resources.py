@@ -51,8 +51,8 @@ def with_extended_resource_claims(objects: Objects, summary: DumpSummary) -> Obj
             )
         if names := sorted((asked & classes.keys()) - plugins):
             summary.assume(
-                "pods with a resource of a DeviceClass, which get it by a claim that is made for "
-                "them",
+                "pods with a resource of a DeviceClass, "
+                "which get it by a claim that is made for them",
                 title,
             )
             made = _claim_for(part, {name: classes[name] for name in names})

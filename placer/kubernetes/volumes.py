@@ -186,8 +186,8 @@ class WaitingPodVolumes:
             return why or _untold(CLASS_KIND, "", claim.storage_class)
         if not of_class.waits:
             return (
-                f"{title} is not bound yet: {of_class.identity.title} binds at once (Immediate), "
-                "before there is a pod"
+                f"{title} is not bound yet: "
+                f"{of_class.identity.title} binds at once (Immediate), before there is a pod"
             )
         if doubts.kept_volumes & {None, claim.identity.key}:
             return f"{title} may have a {VOLUME_KIND} kept for it that cannot be read"

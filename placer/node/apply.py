@@ -270,8 +270,8 @@ def _begin(document: NodePlacement, plan: CgroupPlan, state: AppliedState) -> No
         state.begin(document, plan)
     except OSError as error:
         raise NodeRefusedError(
-            f"the journal cannot be written to {state.folder}: {error.strerror}; nothing was "
-            "changed"
+            f"the journal cannot be written to {state.folder}: "
+            f"{error.strerror}; nothing was changed"
         ) from None
 
 
@@ -296,9 +296,8 @@ def _carry_out(plan: CgroupPlan, cgroups: Cgroups, state: AppliedState) -> None:
                 raise CgroupWriteRefusedError(cgroup, why) from None
         if gone:
             raise VanishedError(
-                f"{why}; the cgroup {as_proc_cgroup_path(gone)} vanished meanwhile; what "
-                "was done before it "
-                "is taken back"
+                f"{why}; the cgroup {as_proc_cgroup_path(gone)} vanished meanwhile; "
+                "what was done before it is taken back"
             ) from None
         raise NodeRefusedError(f"{why}; what was done before it is taken back") from None
 
@@ -336,9 +335,8 @@ def _verify(operations: Sequence[CgroupOperation], cgroups: Cgroups) -> None:
     for (cgroup, file), new in last.items():
         if (has := cgroups.effective(cgroup, file)) != parse_cpuset(new):
             raise IneffectiveWriteError(
-                f"{as_proc_cgroup_path(cgroup)}: {file} was set to {new}, and in the end "
-                f"{sorted(has)} is in "
-                "effect"
+                f"{as_proc_cgroup_path(cgroup)}: "
+                f"{file} was set to {new}, and in the end {sorted(has)} is in effect"
             )
 
 

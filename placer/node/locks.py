@@ -56,9 +56,8 @@ def locked_root(cgroups: Cgroups, root: str, state: Path) -> Iterator[None]:
             name = f"cgroup-{told[:16]}.lock"
             taken = (
                 f"another Placer works with the cgroups below {as_proc_cgroup_path(cgroup)} "
-                "('fuser "
-                f"{folder / name}' tells which process); wait for it, stop it, or name another "
-                "root by --root"
+                f"('fuser {folder / name}' tells which process); "
+                "wait for it, stop it, or name another root by --root"
             )
             how = fcntl.LOCK_EX if cgroup == root else fcntl.LOCK_SH
             held.enter_context(_held(folder, name, how, taken))

@@ -152,8 +152,8 @@ def _check_effect(operation: CgroupOperation, cgroups: Cgroups) -> None:
     if not _says(operation, operation.new, cgroups):
         now = current_file_value(operation, cgroups)
         raise IneffectiveWriteError(
-            f"/{operation.cgroup}/{file}: {operation.writer} wrote {operation.new!r}, and it says "
-            f"{now or ''!r}"
+            f"/{operation.cgroup}/{file}: "
+            f"{operation.writer} wrote {operation.new!r}, and it says {now or ''!r}"
         )
     if operation.controller == CPUSET and file in (CPUS, MEMS):
         effective = cgroups.effective(operation.cgroup, file)

@@ -267,9 +267,8 @@ class _Planner:
         handed_down = leaf.ours or leaf.unit  # systemd hands down what its units need
         if not handed_down and (lacking := self._lacks_cpuset(leaf.cgroup)) is not None:
             raise NodeRefusedError(
-                f"{leaf.title}: {as_proc_cgroup_path(lacking)} is not ours and does not "
-                "hand cpuset down; "
-                f"write '+cpuset' to its {SUBTREE}"
+                f"{leaf.title}: {as_proc_cgroup_path(lacking)} is not ours "
+                f"and does not hand cpuset down; write '+cpuset' to its {SUBTREE}"
             )
         for name, goal, what in (
             (CPUS, leaf.goal_cpus, "CPUs"),
@@ -278,10 +277,9 @@ class _Planner:
             has = self._has(above, name)
             if missing := goal - has:
                 raise NodeRefusedError(
-                    f"{leaf.title} is to have the {what} {format_cpu_list(missing)}, and "
-                    f"{as_proc_cgroup_path(above)} above it has {format_cpu_list(has)}; "
-                    "give it more, or "
-                    "place again"
+                    f"{leaf.title} is to have the {what} {format_cpu_list(missing)}, "
+                    f"and {as_proc_cgroup_path(above)} above it has {format_cpu_list(has)}; "
+                    "give it more, or place again"
                 )
         self._check_memory(leaf)
 

@@ -157,8 +157,8 @@ def _read(
     for offer, at in offers:
         if offer.most is not None and offer.most < offer.pack_of:
             at.at("max").fault(
-                f"got {offer.most}; nodes come in packs of {offer.pack_of}: raise it, or lower "
-                "packOf"
+                f"got {offer.most}; nodes come in packs of {offer.pack_of}: "
+                "raise it, or lower packOf"
             )
     words = ScenarioChangeReader([offer.name for offer, _ in offers], find_machine, place)
     scenarios = tuple(_scenarios(part.scenarios, place.at("scenarios"), words))

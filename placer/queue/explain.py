@@ -58,6 +58,6 @@ def _clause(step: ChosenFlow) -> str:
     gap = f"gap {format_seconds(step.gap)}" if step.gap else "a tie: the older goes first"
     against = format_seconds(step.runner_up_value or Fraction(0))
     return (
-        f"{place}{step.chosen} {format_seconds(step.value)} against {step.runner_up} {against} "
-        f"({gap})"
+        f"{place}{step.chosen} {format_seconds(step.value)} "
+        f"against {step.runner_up} {against} ({gap})"
     )

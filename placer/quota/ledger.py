@@ -56,8 +56,8 @@ class NotEnoughError(Exception):
         """Make an error that names each class that is short."""
         self.node, self.short = node, dict(short)
         parts = [
-            f"{name}: {wants[name].count} with {wants[name].amount} free are asked for, "
-            f"{found} are there"
+            f"{name}: {wants[name].count} "
+            f"with {wants[name].amount} free are asked for, {found} are there"
             for name, found in self.short.items()
         ]
         super().__init__(f"node {node}: {'; '.join(parts)}")

@@ -63,9 +63,8 @@ def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None
         key, place = runner.pod.key, runner.placement
         if place.key != key:
             raise ContradictionError(
-                f"running pod {pod_or_gang_title(*key)!r} has the place of "
-                f"{pod_or_gang_title(*place.key)!r}; "
-                "give each pod its own"
+                f"running pod {pod_or_gang_title(*key)!r} "
+                f"has the place of {pod_or_gang_title(*place.key)!r}; give each pod its own"
             )
         if key in keys:
             raise PodAlreadyRunningError((key,))

@@ -30,8 +30,8 @@ class Batch:
         for i, one in enumerate(self.gangs if isinstance(self.gangs, tuple) else ()):
             if isinstance(one, Pod):
                 raise TypeError(
-                    f"Batch: gangs[{i}] is the pod {one.title!r}; give it a gang of its own by "
-                    "lone_gang(pod)"
+                    f"Batch: gangs[{i}] is the pod {one.title!r}; "
+                    "give it a gang of its own by lone_gang(pod)"
                 )
         check_types(self)
 

@@ -161,8 +161,8 @@ def _share(share: ManagedMemoryShare, operator: Operator) -> Iterator[JobFault]:
     elif share != ManagedMemoryShare() and operator.resources is not UNKNOWN:
         yield JobFault(
             (),
-            f"{shown(operator.name)} has resources too, which settle its fraction; "
-            "delete one of them",
+            f"{shown(operator.name)} has resources too, "
+            "which settle its fraction; delete one of them",
         )
 
 

@@ -152,8 +152,8 @@ def _refuse_open_files(files: list[Path]) -> None:
     for file in files:
         if file.is_file() and file.stat().st_mode & stat.S_IWOTH:
             message = (
-                f"every user of this machine may write it; 'chmod o-w {file}', and look at what "
-                "it says"
+                "every user of this machine may write it; "
+                f"'chmod o-w {file}', and look at what it says"
             )
             raise InputError(str(file), None, "", message)
 

@@ -17,8 +17,8 @@ MOST_BATCH = 1_000_000
 
 bench_app = command_group(
     "Replay public traces, and measure how well and how fast Placer packs.",
-    "placer bench openb --nodes nodes.csv --pods pods.csv --sequence pods.npz --seed 42 "
-    "--strategy fgd",
+    "placer bench openb --nodes nodes.csv --pods pods.csv "
+    "--sequence pods.npz --seed 42 --strategy fgd",
 )
 
 

@@ -53,9 +53,8 @@ def growth_sentences(question: PlanQuestion, curve: GrowthCurve) -> Iterator[str
         assert first.price is not None
         assert last.price is not None
         yield (
-            f"From {multiplier_text(first.scale)} to {multiplier_text(last.scale)} the "
-            "demand, the price goes from "
-            f"{money(question, first.price)} to {money(question, last.price)}."
+            f"From {multiplier_text(first.scale)} to {multiplier_text(last.scale)} the demand, "
+            f"the price goes from {money(question, first.price)} to {money(question, last.price)}."
         )
         gap = max(step.gap_percent or 0.0 for step in bought)
         yield (
@@ -73,9 +72,8 @@ def growth_sentences(question: PlanQuestion, curve: GrowthCurve) -> Iterator[str
             yield "What is there is enough for all of it."
         else:
             yield (
-                f"What is there is enough up to {multiplier_text(enough)}; at "
-                f"{multiplier_text(beyond)} nodes have to "
-                "be bought."
+                f"What is there is enough up to {multiplier_text(enough)}; "
+                f"at {multiplier_text(beyond)} nodes have to be bought."
             )
     if curve.missing:
         why = "their workers died again and again" if curve.lost else "the search was ended"

@@ -114,10 +114,10 @@ def _waits(result: SimulationResult) -> Iterator[Text]:
     before = count_text(max(run.passes for _, run in waits), "thread")
     turn = "its turn" if len(waits) == 1 else "their turn"
     yield Text(
-        f"{count_text(len(waits), 'gang')} did not fit when {turn} came. The longest wait from "
-        f"then on was {seconds_text(wait_us)} ({run.job} #{run.thread}, "
-        f"from {seconds_text(run.turn_us or 0)}); at "
-        f"most {before} of work went before one."
+        f"{count_text(len(waits), 'gang')} did not fit when {turn} came. "
+        f"The longest wait from then on was {seconds_text(wait_us)} "
+        f"({run.job} #{run.thread}, from {seconds_text(run.turn_us or 0)}); "
+        f"at most {before} of work went before one."
     )
 
 

@@ -95,8 +95,8 @@ def place(
             shown_file_name(workers_file),
             None,
             "",
-            "memory of all workers comes to more than 2**63 - 1 bytes; lower worker.resources "
-            "or reserve",
+            "memory of all workers comes to more than 2**63 - 1 bytes; "
+            "lower worker.resources or reserve",
         ) from None
     if form is Format.TABLE:
         from placer_cli.slots.placed_slots import draw_slots_on_workers

@@ -51,8 +51,8 @@ def _parts(
     for lack in lacks[:MOST_TURNS]:
         needs = count_text(job.gangs[lack.gang].width, "slot")
         yield Text(
-            f"{_regions(job, lack.gang)} has no slots: it needs {needs} together, "
-            f"{_why(job, lack)}",
+            f"{_regions(job, lack.gang)} has no slots: "
+            f"it needs {needs} together, {_why(job, lack)}",
             BAD,
         )
     if len(lacks) > MOST_TURNS:

@@ -61,8 +61,8 @@ class YamlAnchors(Generic[T]):
         part = self._named[alias]
         if any(part is one for one in around):
             raise AliasError(
-                f"the alias '*{alias}' stands within what it names, which would never end; write "
-                "the value out"
+                f"the alias '*{alias}' stands within what it names, "
+                "which would never end; write the value out"
             )
         values, levels = self._measure(part)
         if len(around) + levels > MAX_DEPTH:

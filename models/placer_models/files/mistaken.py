@@ -56,8 +56,8 @@ def non_yaml_text_advice(text: str) -> str:
         return f"is {kubectl_error_advice(line)}"
     if _TABLE.fullmatch(line):
         return (
-            "is a table, which tells people only a part; get the objects: kubectl get nodes,pods "
-            "-A -o yaml"
+            "is a table, which tells people only a part; "
+            "get the objects: kubectl get nodes,pods -A -o yaml"
         )
     return ""
 

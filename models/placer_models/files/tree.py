@@ -121,9 +121,9 @@ class DocumentTreeBuilder:
         if self._values + values > MAX_VALUES:
             raise self.fault(
                 line,
-                f"more than {MAX_VALUES:,} values with all that aliases stand for; aliases of "
-                "aliases grow without bound (as in a billion laughs): write the values out, or "
-                "split the file",
+                f"more than {MAX_VALUES:,} values with all that aliases stand for; "
+                "aliases of aliases grow without bound (as in a billion laughs): "
+                "write the values out, or split the file",
             )
         self._values += values - 1
         self._add(part)

@@ -79,8 +79,8 @@ def read_constrained_burst(
     ok = True
     if qos is not QosClass.LS:
         place.at("cpuBindPolicy").fault(
-            f"the qos of this pod is {qos}; ConstrainedBurst is for pods of the shared pool, "
-            "which are LS",
+            f"the qos of this pod is {qos}; "
+            "ConstrainedBurst is for pods of the shared pool, which are LS",
             illegal=True,
         )
         ok = False

@@ -59,8 +59,8 @@ def _numbers(bracket: re.Match[str], text: str) -> tuple[str, ...]:
         match = _RANGE.fullmatch(part)
         if match is None:
             raise ValueError(
-                f"host list {shown(text)}: {shown(part)} is neither a number nor a range "
-                "such as 00-03"
+                f"host list {shown(text)}: "
+                f"{shown(part)} is neither a number nor a range such as 00-03"
             )
         first, last = match[1], match[2] or match[1]
         padded = first.startswith("0") and len(first) > 1

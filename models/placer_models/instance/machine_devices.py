@@ -158,7 +158,7 @@ def _spread(
     with complaining_at("devices", i, name):
         if len(values) != part.count:
             raise ValueError(
-                f"got {counted(len(values), 'value')} for {counted(part.count, 'device')}; "
-                "give each one"
+                f"got {counted(len(values), 'value')} "
+                f"for {counted(part.count, 'device')}; give each one"
             )
     return values

@@ -138,8 +138,8 @@ class PodReader:
             if said and not qos.owns_cpus:
                 why = "" if part.qos else ", for none is given"
                 place.at(field).fault(
-                    f"the qos of this pod is {qos}{why}; {field} needs CPUs of its own: "
-                    "qos LSE or LSR",
+                    f"the qos of this pod is {qos}{why}; "
+                    f"{field} needs CPUs of its own: qos LSE or LSR",
                     illegal=True,
                 )
         if part.numa_scope is AlignmentScope.CONTAINER and any(
@@ -317,8 +317,8 @@ class PodReader:
         at = place.at("uid")
         if (first := self._uids.setdefault(part.uid, at)) is not at:
             at.fault(
-                f"a pod of uid {shown(part.uid)} is already given at {first.where}; a pod "
-                "has one of its own"
+                f"a pod of uid {shown(part.uid)} is already given at {first.where}; "
+                "a pod has one of its own"
             )
         return part.uid
 

@@ -85,8 +85,8 @@ def device_part(found: Object) -> DeviceObjectPart:
         device = _device(item, model)
         if (device.type, device.minor) in devices:
             item.get("minor").refuse(
-                f"{device.type} {device.minor} is there twice; each device of a type has a minor "
-                "of its own"
+                f"{device.type} {device.minor} is there twice; "
+                "each device of a type has a minor of its own"
             )
         devices[device.type, device.minor] = device
     table = first_annotation_of(root, *GPU_PARTITIONS)

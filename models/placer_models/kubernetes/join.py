@@ -282,8 +282,8 @@ def _devices(
                 raise ObjectError(
                     topology.identity.title,
                     ("zones",),
-                    f"NUMA node {numa} has {count} of {name}; a type has {MOST_ZONE_DEVICES} "
-                    "devices at most",
+                    f"NUMA node {numa} has {count} of {name}; "
+                    f"a type has {MOST_ZONE_DEVICES} devices at most",
                 )
             first = counts.get(kind, 0)
             counts[kind] = first + count
@@ -314,8 +314,8 @@ def _closed(node: KubeNode, topology: NodeResourceTopologyPart | None, assumed: 
     unknown = topology is None and node.alignment in BINDING
     if unknown:
         assumed.append(
-            f"with the NUMA policy {node.alignment} and no NodeResourceTopology: nothing new comes "
-            "there"
+            f"with the NUMA policy {node.alignment} and no NodeResourceTopology: "
+            "nothing new comes there"
         )
     return not node.says_cpus or bool(node.amplified) or unknown
 

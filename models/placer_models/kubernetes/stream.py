@@ -163,8 +163,8 @@ def _cut_off(file: str, line: int, count: int) -> InputError:
         file,
         line,
         "",
-        f"a list of {count:,} items ends without a kind: it was cut off, so get it again; a whole "
-        "one says 'kind: List'",
+        f"a list of {count:,} items ends without a kind: it was cut off, so get it again; "
+        "a whole one says 'kind: List'",
     )
 
 
@@ -199,7 +199,7 @@ def _object(part: ObjectChunk, root: Object, file: str, *, is_json: bool) -> Fou
             file,
             part.line,
             "apiVersion",
-            f"{kind} of {version} is Placer's own, beside objects of Kubernetes; pass one or the "
-            "other",
+            f"{kind} of {version} is Placer's own, "
+            "beside objects of Kubernetes; pass one or the other",
         )
     return ReadObject(file, part.line, version, kind, found, part.text, is_json)

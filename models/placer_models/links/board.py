@@ -205,8 +205,8 @@ def lowest_free_minors(
         ready = [minor for minor in members if minor in free]
         if len(ready) < count:
             raise ValueError(
-                f"{count} of the devices {format_cpu_list(members)} are wanted, "
-                f"{len(ready)} are free"
+                f"{count} of the devices {format_cpu_list(members)} "
+                f"are wanted, {len(ready)} are free"
             )
         chosen += ready[:count]
     return tuple(sorted(chosen))

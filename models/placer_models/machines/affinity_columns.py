@@ -49,8 +49,8 @@ def gpu_numa_nodes_from_affinity(affinities: Sequence[GpuSurroundings]) -> GpuPl
             {0: cpus},
             (None,) * len(affinities),
             frozenset(),
-            "NUMA nodes are not in the text, or contradict each other: all CPUs count as one, "
-            "and no GPU has any.",
+            "NUMA nodes are not in the text, or contradict each other: "
+            "all CPUs count as one, and no GPU has any.",
         )
     nodes, of_gpu, note = told
     return GpuPlaces(nodes, tuple(of_gpu), cpus.difference(*nodes.values()), note)

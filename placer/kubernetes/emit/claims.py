@@ -202,8 +202,8 @@ def _without_uid(title: str, objects: Objects) -> InputError:
         file,
         line,
         "metadata.uid",
-        f"{title}: is missing; its claims are kept for a pod by its uid: create the pod, and read "
-        "it from the cluster",
+        f"{title}: is missing; its claims are kept for a pod by its uid: "
+        "create the pod, and read it from the cluster",
     )
 
 

@@ -41,8 +41,8 @@ def merged_devices(nvidia: FoundDevices, amd: FoundDevices, others: FoundDevices
         second = [replace(gpu, minor=gpu.minor + above) for gpu in second]
         links = None
         warnings.append(
-            f"there are GPUs of two vendors; rule: AMD's are numbered from {above} on, and links "
-            "are left out"
+            "there are GPUs of two vendors; "
+            f"rule: AMD's are numbered from {above} on, and links are left out"
         )
     return FoundDevices(
         (*first, *second, *others.devices),

@@ -262,18 +262,16 @@ def _cores(inventory: MachineInventory, warnings: list[str]) -> list[CpuSet]:
                 alone.append(cpu.id)
     if alone:
         warnings.append(
-            f"nothing is said of the place of offline {cpus_with_noun(alone)}; rule: each "
-            "is a core of "
-            "its own, in the package of its NUMA node or else the first"
+            f"nothing is said of the place of offline {cpus_with_noun(alone)}; "
+            "rule: each is a core of its own, in the package of its NUMA node or else the first"
         )
     split = {
         cpu for named, core in cores.items() if named & online != core & online for cpu in core
     }
     if split:
         warnings.append(
-            f"{cpus_with_noun(split)} disagree about who shares a core; rule: CPUs share "
-            "one when they "
-            "name the same set"
+            f"{cpus_with_noun(split)} disagree about who shares a core; "
+            "rule: CPUs share one when they name the same set"
         )
     return list(cores.values())
 
@@ -310,9 +308,8 @@ def _packages(
     lost = [cpu.id for cpu in inventory.cpus if cpu.online and not cpu.package]
     if lost and keys:
         warnings.append(
-            f"nothing says of which package {cpus_with_verb(lost)}; rule: of that of the "
-            "NUMA node, "
-            "or else the first"
+            f"nothing says of which package {cpus_with_verb(lost)}; "
+            "rule: of that of the NUMA node, or else the first"
         )
     return {
         cpu.id: package_of.get(cpu.id, of_node.get(numa_of.get(cpu.id, -1), lowest))

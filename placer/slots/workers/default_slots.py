@@ -30,8 +30,8 @@ def worker_spec(
         raise ValueError(f"a slot is {fraction} of a worker; expected more than 0, at most 1")
     if slots is not None and fraction is not None and abs(fraction * slots - 1) > _AGREE:
         raise ValueError(
-            f"a worker has {slots} slots, and one slot is {fraction} of it, not 1/{slots}; "
-            "give one of the two"
+            f"a worker has {slots} slots, "
+            f"and one slot is {fraction} of it, not 1/{slots}; give one of the two"
         )
     numerator, denominator = (1, slots) if slots else (int((fraction or 0) * _UNITS), _UNITS)
     return WorkerSpec(total, _part(total, numerator, denominator))

@@ -27,8 +27,8 @@ def check_checksum(checksum: int, shown: Sequence[str], field: str) -> None:
     if checksum not in sums:
         raise CheckpointError(
             field,
-            f"the file is corrupt: its checksum is {checksum}, and that of what it says {sums[0]}; "
-            f"{MEND}",
+            f"the file is corrupt: its checksum is {checksum}, "
+            f"and that of what it says {sums[0]}; {MEND}",
         )
 
 
