@@ -9,8 +9,8 @@ A number alone does not say how many devices there are (0 stands for any count o
 so ``bits`` and the count are kept beside it. The plain expression would silently give an answer
 for values that do not fit and for devices that do not exist; here both are refused (B6, B7).
 
-`EncodedQuotas` is what is stored and sent. `pack_quotas_into_words` returns the form for fast
-comparison: words of 64 bits, with no field across two of them.
+`EncodedQuotas` is what is stored and sent. What is compared fast is words of 64 bits, with no
+field across two of them (`fields_per_word`).
 """
 
 import re
@@ -147,56 +147,6 @@ def fields_per_word(field_bits: int) -> int:
     return WORD_BITS // field_bits
 
 
-def pack_quotas_into_words(
-    quotas: Sequence[int], bits: int, field_bits: int | None = None
-) -> tuple[int, ...]:
-    """Return 64-bit words in which no field spans two words (B8).
-
-    Args:
-        quotas: The quotas of devices 1, 2, ...
-        bits: How many bits a quota may need.
-        field_bits: Bits from the beginning of one field to the next; by default ``bits``. One
-            more leaves the guard bit that comparing all fields of a word at once needs.
-
-    Raises:
-        QuotaError: A quota does not fit (B6), or a field does not fit a word.
-
-    """
-    field_bits = bits if field_bits is None else field_bits
-    if field_bits < bits:
-        raise QuotaError(f"fields of {field_bits} bits cannot hold quotas of {bits}")
-    per_word = fields_per_word(field_bits)
-    encode_device_quotas(quotas, bits)  # refuses what does not fit
-    return tuple(
-        sum(quota << i * field_bits for i, quota in enumerate(quotas[start : start + per_word]))
-        for start in range(0, len(quotas), per_word)
-    )
-
-
-def unpack_quotas(
-    words: Sequence[int], bits: int, devices: int, field_bits: int | None = None
-) -> tuple[int, ...]:
-    """Return the quotas that `pack_quotas_into_words` put into words.
-
-    Raises:
-        QuotaError: The words are too many or too few for the devices, or have bits set
-            that belong to no device.
-
-    """
-    field_bits = bits if field_bits is None else field_bits
-    per_word = fields_per_word(field_bits)
-    _check_devices(devices)
-    _check_words(words, -(-devices // per_word), f"{devices} devices, {per_word} a word")
-    mask = (1 << bits) - 1
-    quotas = tuple(
-        words[device // per_word] >> device % per_word * field_bits & mask
-        for device in range(devices)
-    )
-    if pack_quotas_into_words(quotas, bits, field_bits) != tuple(words):
-        raise QuotaError(f"words have bits set outside the {devices} fields of {bits} bits")
-    return quotas
-
-
 def to_quantity(number: int) -> str:
     """Write a number of any size as a Kubernetes quantity: decimal digits, nothing else.
 
@@ -262,11 +212,3 @@ def _check_number(number: int, bits: int, devices: int) -> None:
             f"the encoded number has {number.bit_length()} bits, "
             f"but {devices} devices of {bits} bits have {bits * devices}"
         )
-
-
-def _check_words(words: Sequence[int], expected: int, why: str) -> None:
-    if len(words) != expected:
-        raise QuotaError(f"{len(words)} words were given; {why} take {expected}")
-    for index, word in enumerate(words):
-        if not 0 <= word < 1 << WORD_BITS:
-            raise QuotaError(f"word {index} is no unsigned {WORD_BITS}-bit number")

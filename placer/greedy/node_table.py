@@ -158,11 +158,6 @@ class GreedyNodeTable:
         bounds = sum(map(len, self._bounds))
         return len(self._known) + len(self._bids) + len(self._changed) + bounds
 
-    @property
-    def evaluations(self) -> int:
-        """How often it was worked out what nodes in a state offer to a shape."""
-        return len(self._bids)
-
     def _take_up(self, problem: Problem) -> None:
         self.problem = problem
         self._left_by.clear()

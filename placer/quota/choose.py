@@ -1,11 +1,10 @@
-"""Node choice (B12, B13) and device choice (B14) among those that fit, as seed 003 has them."""
+"""Node choice (B12, B13) among those that fit, and what device choice (B14) goes by (seed 003)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from placer_models.node_strategy import NodeStrategy
-from placer_models.policy import DeviceChoice
 from placer_models.quota import QuotaError
 
 SCORED = (NodeStrategy.LEAST_REQUESTED, NodeStrategy.MOST_BALANCED)
@@ -92,33 +91,3 @@ def part_used(used: Sequence[int], totals: Sequence[int]) -> Fraction:
     """
     parts = [Fraction(use, total) for use, total in zip(used, totals, strict=True) if total]
     return Fraction(sum(parts), len(parts)) if parts else Fraction(0)
-
-
-def choose_device(
-    quotas: Sequence[int], used: Sequence[int], amount: int, choice: DeviceChoice
-) -> int | None:
-    """Return the number (from 1) of the best device that fits, the lowest of equal ones.
-
-    Devices with different quotas are compared by the part that is used. The answer is None if
-    no device has the amount left.
-
-    Raises:
-        QuotaError: Quotas and uses are not of the same devices, or the amount is below 0.
-
-    """
-    if len(quotas) != len(used):
-        raise QuotaError(f"{len(quotas)} devices have quotas, {len(used)} have uses")
-    if amount < 0:
-        raise QuotaError(f"{amount} is asked for; an amount is 0 or more")
-    fitting = [
-        index
-        for index, (quota, use) in enumerate(zip(quotas, used, strict=True))
-        if quota - use >= amount
-    ]
-    sign = 1 if choice is DeviceChoice.LEAST_USED else -1
-    best = min(
-        fitting,
-        key=lambda i: (sign * part_used(used[i : i + 1], quotas[i : i + 1]), i),
-        default=None,
-    )
-    return None if best is None else best + 1

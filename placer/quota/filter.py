@@ -13,7 +13,7 @@ the same answer at different speeds (`benchmarks/quota_filter.py`):
 All are made of ``free[node, device]``, -1 where a node has no such device.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -84,7 +84,7 @@ class DecodedQuotas:
 
     def __init__(self, free: _Quotas, bits: int) -> None:
         """Encode free[node, device] in fields of ``bits`` bits."""
-        self._words = _packed(free, bits, bits)
+        self._words = packed_words(free, bits, bits)
         self._devices = (free >= 0).sum(axis=1)
         self._bits, self._most = bits, free.shape[1]
 
@@ -106,8 +106,8 @@ class PackedQuotas:
     def __init__(self, free: _Quotas, bits: int) -> None:
         """Encode free[node, device] in fields of ``bits`` bits, each with a guard bit."""
         self._bits = bits
-        self._words = _packed(free, bits, bits + 1)
-        self._guards = _packed(np.where(free >= 0, 1, -1), 1, bits + 1) << np.uint64(bits)
+        self._words = packed_words(free, bits, bits + 1)
+        self._guards = packed_words(np.where(free >= 0, 1, -1), 1, bits + 1) << np.uint64(bits)
         self._guarded = self._words | self._guards
 
     def passing(self, want: ClassRequest) -> NodeMask:
@@ -143,28 +143,19 @@ class SortedQuotas:
         return np.asarray(self._ranks[want.count - 1] >= want.amount)
 
 
-def schedulable_node_mask(
-    classes: Mapping[str, FreeQuotas], wants: Mapping[str, ClassRequest], nodes: int
-) -> NodeMask:
-    """Return for each node whether every class asked for has enough (B10).
+def packed_words(free: _Quotas, bits: int, field_bits: int) -> Words:
+    """Return words[word, node]: no field spans two words, and -1 becomes an empty field (B8).
 
     Args:
-        classes: Class -> free quotas of all nodes; of a missing class, no node has anything.
-        wants: Class -> what is asked of it.
-        nodes: How many nodes there are.
+        free: free[node, device].
+        bits: How many bits a quota may need.
+        field_bits: Bits from the beginning of one field to the next; one more than ``bits``
+            leaves a guard bit.
+
+    Raises:
+        QuotaError: A quota does not fit (B6), or a field does not fit a word.
 
     """
-    passing = np.ones(nodes, np.bool_)
-    for name, want in wants.items():
-        if name in classes:
-            passing &= classes[name].passing(want)
-        elif want.count:
-            passing[:] = False
-    return passing
-
-
-def _packed(free: _Quotas, bits: int, field_bits: int) -> Words:
-    """Return words[word, node]: no field spans two words, and -1 becomes an empty field."""
     if ((free < -1) | (free >> bits > 0)).any():
         raise QuotaError(f"a quota is outside 0 to {(1 << bits) - 1}, all that {bits} bits can say")
     per_word = fields_per_word(field_bits)

@@ -9,33 +9,6 @@ from placer.slots.graph import ManagedMemoryUse, Operator
 
 ALL_OF_IT = Decimal(1)
 
-LEGACY_NAME = "dataproc"
-"""An older name, for operators and state backend alike; their own names go before it."""
-
-
-def read_managed_memory_weights(
-    weights: Mapping[str, int],
-) -> tuple[tuple[ManagedMemoryUse, int], ...]:
-    """Read weights by name; a use case without one weighs nothing and is left out.
-
-    Raises:
-        ValueError: A name is not known, or a weight is negative.
-
-    """
-    known = {use_case.value: use_case for use_case in ManagedMemoryUse}
-    for name, weight in weights.items():
-        if name not in known and name != LEGACY_NAME:
-            raise ValueError(f"'{name}' is no use case; expected {', '.join(known)}")
-        if weight < 0:
-            raise ValueError(f"{name} weighs {weight}; a weight is 0 or more")
-    found = []
-    for name, use_case in known.items():
-        if name in weights:
-            found.append((use_case, weights[name]))
-        elif LEGACY_NAME in weights and use_case is not ManagedMemoryUse.PYTHON:
-            found.append((use_case, weights[LEGACY_NAME]))
-    return tuple(found)
-
 
 def use_case_memory_fraction(
     use_case: ManagedMemoryUse,

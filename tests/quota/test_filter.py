@@ -11,8 +11,8 @@ from placer.quota.filter import (
     PackedQuotas,
     SortedQuotas,
     decode_class_quotas,
-    schedulable_node_mask,
 )
+from placer.quota.store import ClassQuotasOnNode, QuotaStore
 from placer_models.quota import EncodedQuotas, QuotaError
 
 FORMS = (DecodedQuotas, PackedQuotas, SortedQuotas)
@@ -51,22 +51,14 @@ def test_a_class_that_is_missing_is_not_enough() -> None:
     """
     A node passes only if every class asked for has enough; nothing of a class always is.
     """
-    gpus = SortedQuotas(
-        *decode_class_quotas([EncodedQuotas.of(node, 5) for node in ([20, 3], [20, 20])])
-    )
+    store = QuotaStore()
+    for name, free in (("a", (20, 3)), ("b", (20, 20))):
+        store.collect(name, {"gpu": ClassQuotasOnNode(free, free)})
 
-    assert schedulable_node_mask({"gpu": gpus}, {"gpu": ClassRequest(2, 10)}, 2).tolist() == [
-        False,
-        True,
-    ]
-    assert (
-        schedulable_node_mask(
-            {"gpu": gpus}, {"gpu": ClassRequest(1, 20), "disk": ClassRequest(1, 1)}, 2
-        ).sum()
-        == 0
-    )
-    assert schedulable_node_mask({"gpu": gpus}, {"disk": ClassRequest(0, 0)}, 2).all()
-    assert schedulable_node_mask({}, {}, 2).all()
+    assert store.passing({"gpu": ClassRequest(2, 10)}).tolist() == [False, True]
+    assert not store.passing({"gpu": ClassRequest(1, 20), "disk": ClassRequest(1, 1)}).any()
+    assert store.passing({"disk": ClassRequest(0, 0)}).all()
+    assert store.passing({}).all()
 
 
 @pytest.mark.parametrize(("count", "amount"), [(-1, 0), (1, -1)])

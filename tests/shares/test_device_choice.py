@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from answers import expect
 from placer.judge.measure import measure
 from placer.load import is_catalogue_machine, load_instance
-from placer.quota.choose import choose_device
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
 from placer.search import joint_search
@@ -29,6 +28,7 @@ from placer_models.machines.catalogue import load_machine
 from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import DeviceChoice
+from quota.given_out import device_given_out
 from scheduler.cluster import BOX, DEADLINE_S
 
 LEAST, MOST = DeviceChoice.LEAST_USED, DeviceChoice.MOST_USED
@@ -99,12 +99,12 @@ def test_one_pod_is_the_rule_of_the_seed(
     cards: list[tuple[int, int]], amount: int, choice: DeviceChoice
 ) -> None:
     """
-    The solver and the plain function choose devices of which as much is used.
+    The solver and a ledger of quotas choose devices of which as much is used.
     """
     quotas = [quota for quota, _ in cards]
     used = [min(use, quota) for quota, use in cards]
     running = tuple(using(f"r{i}", "n", i, in_bytes(u)) for i, u in enumerate(used) if u)
-    expected = choose_device(quotas, used, amount, choice)
+    expected = device_given_out(quotas, used, amount, choice)
     instance = world(box(*quotas), running, asking("p", in_bytes(amount), choice=choice))
 
     for engine in ENGINES:

@@ -8,7 +8,7 @@ from placer.slots.graph import ManagedMemoryUse
 from placer.slots.parallelism import parallelism_for_slots
 from placer.slots.resources import merge_profiles
 from placer.slots.subtasks import Subtask, slots_of_subtasks
-from placer.slots.use_cases import read_managed_memory_weights, use_case_memory_fraction
+from placer.slots.use_cases import use_case_memory_fraction
 from placer.slots.workers.reconcile import WorkerChanges, reconcile_workers
 from placer_models.files.errors import InputError
 from slots.clusters import profile, workers
@@ -24,9 +24,10 @@ def of_kind(kind: str) -> pytest.MarkDecorator:
 @of_kind("slot_fraction")
 def test_use_cases_share_a_slot_by_weight(row: Row) -> None:
     """
-    A use case's part of the slot depends on its weight and on who else is there.
+    A use case's part of the slot depends on its weight and on who else is there. In all rows the
+    use cases have weights by their own names, beside which an older one, `dataproc`, is nothing.
     """
-    weights = dict(read_managed_memory_weights(row["weights"]))
+    weights = {use_case: row["weights"][use_case.value] for use_case in ManagedMemoryUse}
 
     share = use_case_memory_fraction(
         ManagedMemoryUse(row["useCase"]),
@@ -114,20 +115,6 @@ def test_specs_of_operators_compute_as_profiles_do(row: Row) -> None:
             profile(row["a"])
     else:
         assert merge_profiles(profile(row["a"]), profile(row["b"])) == profile(row["result"])
-
-
-def test_the_older_name_of_a_weight_gives_way() -> None:
-    """
-    `dataproc` speaks for operators and state backend, unless these have their own weight.
-    """
-    assert read_managed_memory_weights({"dataproc": 3, "stateBackend": 5}) == (
-        (ManagedMemoryUse.OPERATOR, 3),
-        (ManagedMemoryUse.STATE_BACKEND, 5),
-    )
-    with pytest.raises(ValueError, match="python weighs -1"):
-        read_managed_memory_weights({"python": -1})
-    with pytest.raises(ValueError, match="'cache' is no use case"):
-        read_managed_memory_weights({"cache": 1})
 
 
 @pytest.mark.parametrize(

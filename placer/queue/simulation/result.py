@@ -88,7 +88,3 @@ class SimulationResult:
     def service(self) -> int:
         """Thread-microseconds executed."""
         return sum((run.end_us - run.start_us) * len(run.on) for run in self.runs)
-
-    def runs_on(self, number: int) -> int:
-        """Return how many threads of work ran on a thread of capacity."""
-        return sum(number in run.on for run in self.runs)
