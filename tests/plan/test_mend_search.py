@@ -17,7 +17,7 @@ from placer.plan.question import FailureTolerance, NodeOffer, PlanQuestion, Plan
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Container, PodSpec, Resources
 from placer_models.policy import QosClass
-from plan_worlds import lone, machine, spec
+from plan_worlds import GIB, lone, machine, spec
 
 SECONDS = 30.0
 SCENARIO = PlanScenario("now")
@@ -123,20 +123,25 @@ def test_a_change_that_cannot_be_made_does_not_end_the_search(
     resource: ResourceAsked, qos: QosClass, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
-    What cannot be asked for is ruled out, and is put to nobody.
+    What cannot be asked for is put to nobody; how much less memory would do is found after
+    it, which alone is more than a node has.
     """
     asked: list[PlanQuestion] = []
 
-    def none(question: PlanQuestion) -> PlanAnswer:
+    def bought(question: PlanQuestion) -> PlanAnswer:
         asked.append(question)
-        return NoPlanExists()
+        return buy(question, SECONDS, threads=1, work_limit=5)
 
-    monkeypatch.setattr(pod_mends, "resources_asked", lambda _: [resource])
-    pod = PodSpec((Container("main", Resources(4000)),), qos)
+    memory = ResourceAsked("memory", 12 * GIB, GIB)
+    monkeypatch.setattr(pod_mends, "resources_asked", lambda _: [resource, memory])
+    pod = PodSpec((Container("main", Resources(4000, 12 * GIB)),), qos)
     question = replace(_question(pod), offers=(replace(_question(pod).offers[0], most=None),))
 
-    found = QuestionChangeSearch(question, none, lambda: False).of_no_plan(_short(question))
+    found = QuestionChangeSearch(question, bought, lambda: False).of_no_plan(_short(question))
 
-    assert not found.mends
+    (mend,) = found.mends
+    assert mend.changes == ("ask-less=default/pod-0:memory=8Gi",)
+    assert mend.price == 1
+    assert mend.smallest
     owned = [one.instance.gangs[0].pods[0].spec.requests.cpu_milli for one in asked]
     assert all(milli % 1000 == 0 for milli in owned if qos.owns_cpus)

@@ -10,7 +10,7 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import Device, VirtualFunction
 from placer_models.device_share import DeviceShare
-from placer_models.placement import DeviceGrant, Placed, PodPlacement
+from placer_models.placement import Answer, DeviceGrant, Placed, PodPlacement
 from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, Resources
 from placer_models.policy import QosClass, Strength
 
@@ -78,6 +78,11 @@ def on(
     return world(*pods, nodes=[Node("n", machine)], running=running)
 
 
+def solved(instance: Instance, engine: Engine) -> Answer:
+    """Solve by an amount of work: a machine that stands still for a while would lose a time."""
+    return solve(instance, SolveOptions(engine=engine, workers=1, seed=1, work_limit=10))
+
+
 def switches_of(answer: object, machine: Machine) -> set[str | None]:
     """Return the switches of all devices that the answer gives out."""
     assert isinstance(answer, Placed)
@@ -105,7 +110,7 @@ def test_a_gpu_and_a_virtual_function_take_the_switch_in_use(
     So that the other switch is whole for a pod that wants GPU and NIC below one.
     """
     instance = on(TWO, asking("a", gpus=1, functions=1, joint=joint), running=tuple(runs))
-    answer = solve(instance, SolveOptions(engine=engine, workers=1, seed=1))
+    answer = solved(instance, engine)
 
     assert switches_of(answer, TWO) == {"b"}
 
@@ -118,7 +123,7 @@ def test_two_gpus_of_a_pod_stay_below_one_switch(engine: Engine) -> None:
     machine = below("a", "b", "c")
     running = (holds("r", gpus=(2,)), holds("s", gpus=(4,)))
     instance = on(machine, asking("a", gpus=2), running=running)
-    answer = solve(instance, SolveOptions(engine=engine, workers=1, seed=1))
+    answer = solved(instance, engine)
 
     assert switches_of(answer, machine) == {"a"}
 
@@ -131,7 +136,7 @@ def test_two_gpus_of_a_pod_take_what_is_left_of_a_switch_in_use(engine: Engine) 
     machine = wide("a", "b", "c")
     running = (holds("r", gpus=(4, 5)), holds("s", gpus=(8,)))
     instance = on(machine, asking("a", gpus=2), running=running)
-    answer = solve(instance, SolveOptions(engine=engine, workers=1, seed=1))
+    answer = solved(instance, engine)
 
     assert switches_of(answer, machine) == {"b"}
 
@@ -143,6 +148,6 @@ def test_a_pod_with_several_gpus_comes_nearer_beside_new_pods_with_one(engine: E
     """
     machine = wide("a", "b")
     instance = on(machine, asking("one", gpus=1), asking("two", gpus=2))
-    answer = solve(instance, SolveOptions(engine=engine, workers=1, seed=1))
+    answer = solved(instance, engine)
 
     assert len(switches_of(answer, machine)) == 1
