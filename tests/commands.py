@@ -12,6 +12,16 @@ class Printed(NamedTuple):
     out: str
     err: str
 
+    @property
+    def flat(self) -> str:
+        """The answer with single blanks, wherever its lines and columns end."""
+        return " ".join(self.out.split())
+
+    @property
+    def rows(self) -> list[str]:
+        """The lines of the answer, without blanks that are there for columns."""
+        return [" ".join(line.split()) for line in self.out.splitlines()]
+
 
 class Placer:
     """The command ``placer``, whose exit code is held to what a test expects.

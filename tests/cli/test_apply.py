@@ -247,7 +247,7 @@ def test_a_rival_ends_with_four(
     monkeypatch.setattr("placer.node.host.read_host", lambda **options: host)
 
     command = ["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")]
-    out = " ".join(placer(*command, code=Exit.REFUSED).out.split())
+    out = placer(*command, code=Exit.REFUSED).flat
 
     assert out.startswith("Node n0, generation 1: nothing is written.")
     assert "the kubelet's static CPU policy gives CPUs out on this node" in out

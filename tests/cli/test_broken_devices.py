@@ -36,7 +36,7 @@ def test_running_pods_on_a_broken_device_are_named(
     """
     command, *options = words
 
-    shown = " ".join(placer(command, written(tmp_path, INSTANCE), *options).out.split())
+    shown = placer(command, written(tmp_path, INSTANCE), *options).flat
     assert WORDS in shown
     assert "gpu 2 of node" not in shown
 
@@ -50,7 +50,7 @@ def test_verify_names_them_in_both_formats(tmp_path: Path, placer: Placer) -> No
         tmp_path, json.dumps({"apiVersion": "placer/v1", "kind": "Placement", "pods": []}), "p.json"
     )
 
-    assert WORDS in " ".join(placer("verify", instance, placement).out.split())
+    assert WORDS in placer("verify", instance, placement).flat
     printed = placer("verify", instance, placement, "--format", "json")
     assert json.loads(printed.out)["broken"] == [
         {"node": "n", "type": "gpu", "minor": 1, "pods": ["a", "b"]}
@@ -80,11 +80,11 @@ def test_devices_that_a_checkpoint_keeps_are_given_to_nobody_and_not_called_brok
     """
     file = written(tmp_path, KEPT)
     command = ["solve", file, "--workers", "1", "--work-limit", "10"]
-    shown = " ".join(placer(*command, code=Exit.NOT_ALL).out.split())
+    shown = placer(*command, code=Exit.NOT_ALL).flat
     assert "never fits (2 of 2 nodes: device-count asks 2 gpu)" in shown
     assert "on 1 of 2 nodes a kubelet's checkpoint keeps 1 gpu from it" in shown
 
-    shown = " ".join(placer("show", file, "--node", "n").out.split())
+    shown = placer("show", file, "--node", "n").flat
     assert "unhealthy, or kept by a checkpoint" in shown
     assert "is unhealthy, and running" not in shown
 
@@ -94,7 +94,7 @@ def test_devices_that_a_checkpoint_keeps_are_given_to_nobody_and_not_called_brok
     }
     document = {"apiVersion": "placer/v1", "kind": "Placement", "pods": [place]}
     placement = written(tmp_path, json.dumps(document), "p.json")
-    shown = " ".join(placer("verify", file, placement, code=Exit.NOT_ALL).out.split())
+    shown = placer("verify", file, placement, code=Exit.NOT_ALL).flat
     assert "gpu 0 of node 'n', which is unhealthy; healthy are 2" in shown
     assert "gpu 1 of node 'n', which a kubelet's checkpoint keeps from it; healthy are 2" in shown
 
@@ -129,6 +129,6 @@ def test_a_gang_hears_of_the_checkpoint_too(tmp_path: Path, placer: Placer) -> N
     one = KEPT.replace("unhealthyDevices: {gpu: [0, 1]}", "unhealthyDevices: {gpu: [0, 1, 2]}")
     file = written(tmp_path, one.replace("pods: [{name: waits, requests: {gpu: 2}}]\n", gang))
     command = ["solve", file, "--workers", "1", "--work-limit", "10"]
-    shown = " ".join(placer(*command, code=Exit.NOT_ALL).out.split())
+    shown = placer(*command, code=Exit.NOT_ALL).flat
     assert "only 1 of 2 members of gang g fits on empty nodes (2 are needed)" in shown
     assert "on 1 of 2 nodes a kubelet's checkpoint keeps 1 gpu from it" in shown

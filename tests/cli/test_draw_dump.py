@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from claim_worlds import (
     GPU_DRIVER,
     claim,
@@ -16,23 +14,15 @@ from claim_worlds import (
 )
 from commands import Placer
 from kubernetes_worlds import node
-from placer_cli.app import main
-from placer_cli.exits import Exit
 
 DUMP = Path(__file__).parents[2] / "instances/dumps/cluster.yaml"
 
 
-def drawn(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
-    """Return the lines of a drawing, without spaces that are there for columns."""
-    assert main(["show", str(DUMP), *arguments]) == Exit.DONE
-    return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-
-
-def test_a_cluster_has_the_pods_that_kubectl_tells_of(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cluster_has_the_pods_that_kubectl_tells_of(placer: Placer) -> None:
     """
     17 of them run; each node keeps some CPU beside them.
     """
-    lines = drawn(capsys)
+    lines = placer("show", str(DUMP)).rows
 
     assert lines[0] == "cluster · 6 nodes · 17 running pods · 6 waiting"
     assert [line.split()[-1] for line in lines if line.startswith(("worker", "cp"))] == [
@@ -49,11 +39,11 @@ def test_a_dump_is_said_to_hold_as_many(placer: Placer) -> None:
     assert said.endswith("an instance of 6 nodes, 17 running pods, 6 waiting pods and 1 gang\n")
 
 
-def test_a_node_says_what_it_keeps(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_node_says_what_it_keeps(placer: Placer) -> None:
     """
     Beside what pods ask for, out of the rest.
     """
-    lines = drawn(capsys, "--node", "worker-1")
+    lines = placer("show", str(DUMP), "--node", "worker-1").rows
 
     assert any(line.startswith("CPU A") and line.endswith(" 3.2 of 15.8") for line in lines)
     assert "0.2 CPUs kept for the system" in lines

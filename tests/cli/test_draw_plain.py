@@ -7,8 +7,6 @@ import pytest
 
 from commands import Placer
 from kubernetes_worlds import Json, node, pod
-from placer_cli.app import main
-from placer_cli.exits import Exit
 
 EIGHT = {"cpu": "16", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "8"}
 
@@ -38,20 +36,12 @@ def dump(tmp_path: Path) -> str:
     return str(file)
 
 
-def rows(capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """Return the lines of what was printed, with single blanks."""
-    return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-
-
-def test_solve_says_zone_cpus_memory_and_gpus(
-    dump: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_solve_says_zone_cpus_memory_and_gpus(dump: str, placer: Placer) -> None:
     """
     No ids, no pool and no class where nobody tells of any.
     """
-    assert main(["solve", dump, "--engine", "greedy"]) == Exit.DONE
+    lines = placer("solve", dump, "--engine", "greedy").rows
 
-    lines = rows(capsys)
     assert "pod node zone CPU memory GPUs" in lines
     assert "notebook gpu-a eu-1a 1.5 8Gi 2" in lines
     assert "train gpu-b eu-1b 1.5 8Gi 8" in lines
@@ -59,15 +49,14 @@ def test_solve_says_zone_cpus_memory_and_gpus(
 
 
 def test_a_cluster_has_bars_of_what_is_asked_for(
-    dump: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    dump: str, placer: Placer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     CPU, memory, GPUs and pods, out of what the node has for pods.
     """
     monkeypatch.setenv("COLUMNS", "120")
-    assert main(["show", dump]) == Exit.DONE
+    lines = placer("show", dump).rows
 
-    lines = rows(capsys)
     assert "node zone CPU memory GPU pods" in lines
     said = next(line for line in lines if line.startswith("gpu-a"))
     assert said.split()[1] == "eu-1a"
@@ -76,13 +65,12 @@ def test_a_cluster_has_bars_of_what_is_asked_for(
     assert "A runs █ asked for · free" in lines
 
 
-def test_a_node_has_a_bar_for_each_resource(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_node_has_a_bar_for_each_resource(dump: str, placer: Placer) -> None:
     """
     With the letters of its pods, and no boxes of an inside that nobody knows.
     """
-    assert main(["show", dump, "--node", "gpu-a"]) == Exit.DONE
+    lines = placer("show", dump, "--node", "gpu-a").rows
 
-    lines = rows(capsys)
     words = ("1.5 of 16", "8Gi of 64Gi", "6 of 8", "1 of 110")
     for name, said in zip(("CPU", "memory", "GPUs", "pods"), words, strict=True):
         bar = next(line for line in lines if line.startswith(f"{name} "))

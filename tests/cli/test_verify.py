@@ -141,7 +141,7 @@ def test_a_false_claim_is_told_with_what_is_measured(tmp_path: Path, placer: Pla
     """
     file = claiming(tmp_path, {"status": "placed", "tiers": tiers(bind=7)})
 
-    out = " ".join(placer("verify", written(tmp_path, SMALL), file, code=Exit.NOT_ALL).out.split())
+    out = placer("verify", written(tmp_path, SMALL), file, code=Exit.NOT_ALL).flat
 
     assert "claims status the file claims 'placed', but 1 of 3 pods are placed" in out
     assert "claims bind the file claims 7, but 0 is measured" in out

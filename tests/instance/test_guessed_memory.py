@@ -255,7 +255,7 @@ def test_a_never_that_hangs_on_a_guess_says_so(
     assert left_out.guessed
     assert answer.guessed
     arguments = ["solve", str(file), "--workers", "1", "--output", str(answered)]
-    shown = " ".join(placer(*arguments, code=Exit.NOT_ALL).out.split())
+    shown = placer(*arguments, code=Exit.NOT_ALL).flat
     assert "if running pods are on the NUMA nodes that were guessed" in shown
     assert '"guessed": true' in answered.read_text()
 

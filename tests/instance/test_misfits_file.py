@@ -68,7 +68,7 @@ def test_a_running_pod_in_breach_of_a_policy_is_legal(
     path.write_text(instance_to_yaml(instance, is_catalogue_machine), "utf-8")
     assert load_instance([path]) == instance
     assert main(["solve", str(path)]) == Exit.DONE
-    shown = " ".join(placer("validate", str(path)).out.split())
+    shown = placer("validate", str(path)).flat
     assert f"(rule {rule})" in shown
 
 

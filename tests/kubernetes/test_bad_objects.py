@@ -1,12 +1,13 @@
 """Objects that are wrong: which, where in it, and what to do; one does not hide another."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from kubernetes_worlds import Json, device, gpu, held, lsr, node, owned, pod, topology
-from placer_cli.app import main
 
 BAD: dict[str, tuple[Json, tuple[str, str, str, str]]] = {
     "a CPU in two NUMA nodes": (
@@ -50,13 +51,18 @@ GOOD: list[Json] = [
 ]
 
 
-def said_of(
-    text: str, folder: Path, capsys: pytest.CaptureFixture[str], command: str = "validate"
-) -> tuple[int, str]:
-    """Return the exit code of a command for the dump, and what it says on standard error."""
-    (folder / "dump.json").write_text(text)
-    code = main([command, str(folder / "dump.json")])
-    return code, capsys.readouterr().err
+Said = Callable[..., str]
+
+
+@pytest.fixture
+def said_of(tmp_path: Path, placer: Placer) -> Said:
+    """What a command says of a dump on standard error, as it refuses it, or with another code."""
+
+    def said_of(text: str, command: str = "validate", code: int = 2) -> str:
+        (tmp_path / "dump.json").write_text(text)
+        return placer(command, str(tmp_path / "dump.json"), code=code).err
+
+    return said_of
 
 
 def as_list(*objects: Json) -> str:
@@ -65,15 +71,12 @@ def as_list(*objects: Json) -> str:
     return f'{{"apiVersion": "v1", "items": [\n{items}\n], "kind": "List"}}'
 
 
-def test_all_bad_objects_of_a_dump_are_named_together(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_bad_objects_of_a_dump_are_named_together(said_of: Said) -> None:
     """
     File and line, field, object, what is wrong and what to do: exit code 2, no traceback.
     """
-    code, said = said_of(as_list(*GOOD, *(bad for bad, _ in BAD.values())), tmp_path, capsys)
+    said = said_of(as_list(*GOOD, *(bad for bad, _ in BAD.values())))
 
-    assert code == 2
     for number, (_, (field, title, fault, mend)) in enumerate(BAD.values()):
         line = 2 + len(GOOD) + number
         assert f"dump.json:{line}: " in said, said
@@ -83,16 +86,13 @@ def test_all_bad_objects_of_a_dump_are_named_together(
 
 
 @pytest.mark.parametrize("command", ["solve", "show"])
-def test_a_dump_with_bad_objects_is_answered(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dump_with_bad_objects_is_answered(command: str, tmp_path: Path, said_of: Said) -> None:
     """
     All faults are told, each once; the waiting pod that cannot be read is in the answer.
     """
     text = as_list(*GOOD, *(bad for bad, _ in BAD.values()), pod("fine"))
-    code, said = said_of(text, tmp_path, capsys, command)
+    said = said_of(text, command, code=1 if command == "solve" else 0)
 
-    assert code == (1 if command == "solve" else 0)
     for number, (_, (field, title, fault, mend)) in enumerate(BAD.values()):
         line = 2 + len(GOOD) + number
         assert f"cannot be read: {tmp_path}/dump.json:{line}: " in said, said
@@ -101,45 +101,36 @@ def test_a_dump_with_bad_objects_is_answered(
     assert "nothing more comes there: n1, n2, n3" in said
 
 
-def test_a_dump_of_pods_alone_is_told_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dump_of_pods_alone_is_told_once(said_of: Said) -> None:
     """
     Not for each pod that runs on a node of another file.
     """
-    code, said = said_of(as_list(pod("a", nodeName="n1"), pod("b")), tmp_path, capsys, "solve")
+    said = said_of(as_list(pod("a", nodeName="n1"), pod("b")), "solve")
 
-    assert code == 2
     assert said.count("\n") == 1
     assert "holds no Node; get the nodes, too" in said
     assert "or name their file (to validate: --together)" in said
 
 
-def test_pods_are_not_blamed_for_the_device_object_of_their_node(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pods_are_not_blamed_for_the_device_object_of_their_node(said_of: Said) -> None:
     """
     What they hold is not there because the object that lists it is at fault.
     """
     holds = pod("a", nodeName="n3", annotations=held(0))
-    code, said = said_of(as_list(node("n3"), BAD["a minor twice"][0], holds), tmp_path, capsys)
+    said = said_of(as_list(node("n3"), BAD["a minor twice"][0], holds))
 
-    assert code == 2
     assert said.count("\n") == 1
     assert "Device n3: gpu 1 is there twice" in said
 
 
-def test_a_list_that_was_cut_off_is_no_whole_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_list_that_was_cut_off_is_no_whole_one(said_of: Said) -> None:
     """
     What was read is not taken for all there is; faults before the cut are said, too.
     """
     less = BAD["a negative quantity"][0]
     whole = as_list(*GOOD, less, pod("away", nodeName="n22"), node("n22"))
-    code, said = said_of(whole[: whole.rindex("n22")], tmp_path, capsys, "solve")
+    said = said_of(whole[: whole.rindex("n22")], "solve")
 
-    assert code == 2
     assert "it was cut off, so get it again" in said
     assert "Pod default/less: '-1Gi' is negative" in said
     assert "no Node of the dump" not in said
@@ -172,13 +163,12 @@ def near(**expression: object) -> Json:
     ],
 )
 def test_a_fault_names_its_field_and_its_object_once(
-    bad: Json, field: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bad: Json, field: str, message: str, said_of: Said
 ) -> None:
     """
     The deepest field that is at fault, the object, what was got.
     """
-    code, said = said_of(as_list(node(), bad), tmp_path, capsys)
+    said = said_of(as_list(node(), bad))
 
-    assert code == 2
     assert said.endswith(f"{field}: Pod default/p: {message}\n")
     assert said.count("Pod default/p") == 1

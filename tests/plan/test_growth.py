@@ -28,7 +28,6 @@ from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion
 from placer.plan.to_json import growth_to_json
 from placer.sweep.workers import InProcessWorker, LocalProcessWorkers, SweepWorkers
-from placer_cli.app import main
 from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 from placer_models.cluster import Instance, Node
 from plan_worlds import lone, machine, spec, tiny_question
@@ -278,13 +277,10 @@ def test_the_document_keeps_its_schema(plan: str, placer: Placer) -> None:
         ["--processes", "2"],
     ],
 )
-def test_wrong_usage_is_one_line(
-    plan: str, arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = main(["plan", "buy", plan, *arguments])
+def test_wrong_usage_is_one_line(plan: str, arguments: list[str], placer: Placer) -> None:
+    said = placer("plan", "buy", plan, *arguments, code=2)
 
-    said = capsys.readouterr()
-    assert (code, said.out) == (2, "")
+    assert said.out == ""
     assert "expected" in said.err or "name one of them" in said.err or "give --growth" in said.err
 
 
@@ -294,9 +290,7 @@ def test_a_step_without_a_price_has_no_gap() -> None:
 
 
 @pytest.mark.parametrize("command", ["survive", "fit"])
-def test_losses_and_counts_are_the_same_on_two_processes(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_losses_and_counts_are_the_same_on_two_processes(command: str, placer: Placer) -> None:
     """
     Results come in any order, and are told in the order in which one process tells them.
     """
@@ -304,19 +298,18 @@ def test_losses_and_counts_are_the_same_on_two_processes(
     if command == "fit":
         arguments += ["--pod", "cpu=2,memory=1Gi", "--what-if", "add=1:xeon-6430-2s"]
 
-    first = main(arguments), capsys.readouterr().out
-    second = main([*arguments, "--processes", "2"]), capsys.readouterr().out
+    code = 1 if command == "survive" else 0
+    first = placer(*arguments, code=code).out
+    second = placer(*arguments, "--processes", "2", code=code).out
 
     assert first == second
 
 
-def test_a_mix_for_each_scenario_is_the_same_on_two_processes(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_mix_for_each_scenario_is_the_same_on_two_processes(placer: Placer) -> None:
     arguments = ["plan", "buy", CLUSTER, "--each", "--work-limit", "2", "--workers", "1"]
 
-    first = main([*arguments, "--format", "json"]), capsys.readouterr().out
-    second = main([*arguments, "--format", "json", "--processes", "2"]), capsys.readouterr().out
+    first = placer(*arguments, "--format", "json").out
+    second = placer(*arguments, "--format", "json", "--processes", "2").out
 
     assert first == second
-    assert "next year" in first[1]
+    assert "next year" in first

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from commands import Placer
 from json_schemas import faults
-from placer_cli.app import main
 from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 
 EXAMPLE = Path(__file__).parents[2] / "instances/plan/cluster.yaml"
@@ -34,42 +34,36 @@ def small(folder: Path, *, cpus: int = 1, most: int | None = None) -> str:
     return str(file)
 
 
-def buy(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
-) -> tuple[int, str]:
-    """Run the command at 80 columns."""
-    monkeypatch.setenv("COLUMNS", "80")
-    code = main(["plan", "buy", *arguments, "--workers", "1", "--seconds", "20"])
-    return code, capsys.readouterr().out
+BUY = ("--workers", "1", "--seconds", "20")
 
 
-def test_the_sentence_comes_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(autouse=True)
+def _columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """100 columns, whatever the terminal has."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+def test_the_sentence_comes_first(tmp_path: Path, placer: Placer) -> None:
     """
     How many nodes for how much, and how good that is; then the mix and what binds.
     """
-    code, out = buy(capsys, monkeypatch, small(tmp_path))
+    out = placer("plan", "buy", small(tmp_path), *BUY).out
 
     lines = [line.rstrip() for line in out.splitlines()]
-    assert code == 0
     assert lines[0] == "Buy 3 nodes for 4.50 EUR: no plan costs less, which is proven"
     assert lines[1] == "6 pods get a place, all judged."
     assert any(line.split() == ["little", "3", "1.50", "EUR", "4.50", "EUR"] for line in lines)
     assert any(line.startswith("little: CPUs, 85 % in use") for line in lines)
 
 
-def test_the_answer_keeps_its_schema(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_answer_keeps_its_schema(tmp_path: Path, placer: Placer) -> None:
     """
     Prices are decimals written as text, and every pod has its place.
     """
-    code, out = buy(capsys, monkeypatch, small(tmp_path), "--format", "json")
+    out = placer("plan", "buy", small(tmp_path), "--format", "json", *BUY).out
 
     answer = json.loads(out)
     schema = schema_of(SchemaDocumentKind.PLAN_ANSWER)
-    assert code == 0
     assert faults(answer, schema, schema["$defs"]) == []
     assert (Decimal(answer["price"]), Decimal(answer["bound"])) == (Decimal("4.5"), Decimal("4.5"))
     assert answer["mix"] == [{"offer": "little", "count": 3, "price": "4.5"}]
@@ -78,24 +72,20 @@ def test_the_answer_keeps_its_schema(
     assert {pod["node"] for pod in placement["pods"]} <= {"little-0", "little-1", "little-2"}
 
 
-def test_a_pod_that_no_node_holds_is_named_with_the_reason(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, out = buy(capsys, monkeypatch, small(tmp_path, cpus=40))
+def test_a_pod_that_no_node_holds_is_named_with_the_reason(tmp_path: Path, placer: Placer) -> None:
+    out = placer("plan", "buy", small(tmp_path, cpus=40), *BUY, code=1).out
 
-    assert code == 1
     assert out.startswith("No plan places all pods, which is proven: no offer can hold this pod.")
     assert "odd: " in out
     assert "40 CPUs" in out
 
 
 def test_offers_that_end_are_named_with_the_pods_that_are_left(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, placer: Placer
 ) -> None:
-    code, out = buy(capsys, monkeypatch, small(tmp_path, most=2))
+    out = placer("plan", "buy", small(tmp_path, most=2), *BUY, code=1).out
 
     lines = out.splitlines()
-    assert code == 1
     assert lines[0].startswith("No plan places all 6 pods, which is proven: too few nodes")
     assert any("would have no place" in line for line in lines)
     end = lines.index("At most 2 of little can be bought.")
@@ -103,44 +93,28 @@ def test_offers_that_end_are_named_with_the_pods_that_are_left(
 
 
 @pytest.mark.check
-def test_the_example_is_planned_for_both_scenarios(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_example_is_planned_for_both_scenarios(placer: Placer) -> None:
     """
     One mix does for today and for next year, and its gap is that of the two figures.
     """
-    code, out = buy(capsys, monkeypatch, str(EXAMPLE), "--format", "json")
+    out = placer("plan", "buy", str(EXAMPLE), "--format", "json", *BUY).out
 
     answer = json.loads(out)
     price, bound = Decimal(answer["price"]), Decimal(answer["bound"])
-    assert code == 0
     assert bound <= price
     assert answer["gapPercent"] == pytest.approx(float(100 * (price - bound) / bound), abs=1e-3)
     assert [one["pods"] for one in answer["scenarios"]] == [61, 152]
     assert [len(one["pods"]) for one in answer["placements"]] == [61, 152]
 
 
-def fit_of(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
-) -> tuple[int, str, str]:
-    """Run ``placer plan fit`` at 100 columns."""
-    monkeypatch.setenv("COLUMNS", "100")
-    code = main(["plan", "fit", *arguments])
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
-
-
 DEMO = str(Path(__file__).parents[2] / "instances/demo.yaml")
 DUMP = str(Path(__file__).parents[2] / "instances/dumps/cluster.yaml")
 
 
-def test_a_fit_tells_its_number_first_then_what_stops_the_next_one(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, out, _ = fit_of(capsys, monkeypatch, DEMO, "--pod", "cpu=4,memory=16Gi,gpu=1")
+def test_a_fit_tells_its_number_first_then_what_stops_the_next_one(placer: Placer) -> None:
+    out = placer("plan", "fit", DEMO, "--pod", "cpu=4,memory=16Gi,gpu=1").out
 
     lines = [line.rstrip() for line in out.splitlines()]
-    assert code == 0
     assert lines[0] == (
         "22 more pods of cpu=4,memory=16Gi,gpu=1 fit, and no more than that, which is proven."
     )
@@ -150,20 +124,15 @@ def test_a_fit_tells_its_number_first_then_what_stops_the_next_one(
     )
 
 
-def test_a_fit_keeps_its_schema_and_counts_after_each_change(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fit_keeps_its_schema_and_counts_after_each_change(placer: Placer) -> None:
     """
     Each change by itself; a change of a pod that is counted changes the shape.
     """
     changes = ("--what-if", "add=1:gpu-1", "--what-if", "cordon=gpu-3")
-    code, out, _ = fit_of(
-        capsys, monkeypatch, DUMP, "--pod", "ml/notebook-0", *changes, "--format", "json"
-    )
+    out = placer("plan", "fit", DUMP, "--pod", "ml/notebook-0", *changes, "--format", "json").out
 
     answer = json.loads(out)
     schema = schema_of(SchemaDocumentKind.FIT_ANSWER)
-    assert code == 0
     assert faults(answer, schema, schema["$defs"]) == []
     assert [step["changes"] for step in answer["steps"]] == [[], ["add=1:gpu-1"], ["cordon=gpu-3"]]
     assert [step["count"] for step in answer["steps"]] == [15, 23, 11]
@@ -172,19 +141,17 @@ def test_a_fit_keeps_its_schema_and_counts_after_each_change(
 
 
 def test_a_file_with_a_pod_is_a_shape_in_the_language_of_the_cluster(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, placer: Placer
 ) -> None:
     pod = tmp_path / "pod.yaml"
     pod.write_text(
         "apiVersion: v1\nkind: Pod\nmetadata: {name: small, namespace: shop}\n"
         "spec: {containers: [{name: c, resources: {requests: {cpu: 4, memory: 8Gi}}}]}\n"
     )
-    code, out, _ = fit_of(capsys, monkeypatch, DUMP, "--pod", str(pod))
-    assert code == 0
+    out = placer("plan", "fit", DUMP, "--pod", str(pod)).out
     assert out.startswith("6 more pods like shop/small fit, and no more than that")
 
-    code, _, error = fit_of(capsys, monkeypatch, DEMO, "--pod", str(pod))
-    assert code == 2
+    error = placer("plan", "fit", DEMO, "--pod", str(pod), code=2).err
     assert "in another language than the instance; expected an Instance with one pod" in error
 
 
@@ -205,14 +172,11 @@ def test_a_file_with_a_pod_is_a_shape_in_the_language_of_the_cluster(
     ],
 )
 def test_a_bad_question_about_a_fit_is_one_line(
-    arguments: tuple[str, ...],
-    told: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...], told: str, placer: Placer
 ) -> None:
-    code, out, error = fit_of(capsys, monkeypatch, DEMO, *arguments)
+    out, error = placer("plan", "fit", DEMO, *arguments, code=2)
 
-    assert (code, out) == (2, "")
+    assert out == ""
     assert told in error
     assert len(error.splitlines()) == 1
 
@@ -221,26 +185,13 @@ RUNNING = str(Path(__file__).parents[2] / "instances/plan/running.yaml")
 ZONES = ("--domain", "topology.kubernetes.io/zone")
 
 
-def survive(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
-) -> tuple[int, str, str]:
-    """Run ``placer plan survive`` at 100 columns."""
-    monkeypatch.setenv("COLUMNS", "100")
-    code = main(["plan", "survive", *arguments])
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
-
-
-def test_losses_are_told_worst_first_and_keep_their_schema(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, out, _ = survive(
-        capsys, monkeypatch, RUNNING, *ZONES, "--offers", str(EXAMPLE), "--format", "json"
-    )
+def test_losses_are_told_worst_first_and_keep_their_schema(placer: Placer) -> None:
+    out = placer(
+        "plan", "survive", RUNNING, *ZONES, "--offers", str(EXAMPLE), "--format", "json", code=1
+    ).out
 
     answer = json.loads(out)
     schema = schema_of(SchemaDocumentKind.SURVIVAL_ANSWER)
-    assert code == 1
     assert faults(answer, schema, schema["$defs"]) == []
     assert [one["name"] for one in answer["losses"]] == ["zone-b", "zone-a", "zone-c"]
     assert [len(one["unplaced"]) for one in answer["losses"]] == [5, 2, 0]
@@ -252,15 +203,12 @@ def test_losses_are_told_worst_first_and_keep_their_schema(
     assert all(one["proven"] for one in answer["losses"])
 
 
-def test_a_cluster_that_survives_ends_well(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_that_survives_ends_well(placer: Placer) -> None:
     """
     Pods of DaemonSets are not missed, and losses that are alike are counted.
     """
-    code, out, _ = survive(capsys, monkeypatch, DUMP)
+    out = placer("plan", "survive", DUMP).out
 
-    assert code == 0
     assert out.startswith("Every pod finds a place whichever node is lost.")
     assert "kube-proxy" not in out
 
@@ -276,13 +224,10 @@ def test_a_cluster_that_survives_ends_well(
     ],
 )
 def test_a_bad_question_about_losses_is_one_line(
-    arguments: tuple[str, ...],
-    told: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...], told: str, placer: Placer
 ) -> None:
-    code, out, error = survive(capsys, monkeypatch, RUNNING, *arguments)
+    out, error = placer("plan", "survive", RUNNING, *arguments, code=2)
 
-    assert (code, out) == (2, "")
+    assert out == ""
     assert told in error
     assert len(error.splitlines()) == 1

@@ -225,7 +225,7 @@ def test_the_command_says_so(tmp_path: Path, placer: Placer) -> None:
     file.write_text(instance_to_yaml(instance, lambda _: False))
 
     command = ["solve", str(file), "--engine", "greedy", "--output", str(placement)]
-    shown = " ".join(placer(*command).out.split())
+    shown = placer(*command).flat
     assert "1 of 1 pod placed" in shown
     assert "pod 'p' on node 'n' (bound-pool: the bound LS pods of node 'n' ask for" in shown
     assert "defect of placer" in shown
