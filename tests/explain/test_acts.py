@@ -8,7 +8,7 @@ import pytest
 
 from cli_samples import FOUR_CPUS
 from commands import Placer
-from placer import Instance, load_instance
+from instance_texts import instance_of_text
 from placer.explain.acts import instructions_for_changes
 from placer_models.taints import Toleration
 from placer_models.whatif.language import parse_change
@@ -65,18 +65,12 @@ CASES = {
 }
 
 
-def instance(tmp_path: Path) -> Instance:
-    file = tmp_path / "i.yaml"
-    file.write_text(CLUSTER)
-    return load_instance([file])
-
-
 @pytest.mark.parametrize("change", CASES)
-def test_each_change_says_what_to_do(change: str, tmp_path: Path) -> None:
+def test_each_change_says_what_to_do(change: str) -> None:
     """
     In a cluster and in a file.
     """
-    world = instance(tmp_path)
+    world = instance_of_text(CLUSTER)
     done = [
         instructions_for_changes([parse_change(change)], world, of_cluster=where)
         for where in (True, False)
@@ -85,15 +79,13 @@ def test_each_change_says_what_to_do(change: str, tmp_path: Path) -> None:
     assert tuple(act for (act,) in done) == CASES[change]
 
 
-def test_moves_name_how_many_may_move_and_the_files(tmp_path: Path) -> None:
+def test_moves_name_how_many_may_move_and_the_files() -> None:
     """
     As many as the changes name together.
     """
     running = "  - {name: r, node: a, requests: {cpu: 1}, gang: h}\n"
-    file = tmp_path / "i.yaml"
     members = "".join(running.replace("name: r", f"name: r{i}") for i in "01")
-    file.write_text(f"{CLUSTER}{members}runningGangs: [{{name: h}}]\n")
-    world = load_instance([file])
+    world = instance_of_text(f"{CLUSTER}{members}runningGangs: [{{name: h}}]\n")
     moves = [parse_change("move=r"), parse_change("move=h")]
 
     assert instructions_for_changes(
@@ -104,11 +96,11 @@ def test_moves_name_how_many_may_move_and_the_files(tmp_path: Path) -> None:
     )
 
 
-def test_a_toleration_is_added_to_those_that_a_pod_has(tmp_path: Path) -> None:
+def test_a_toleration_is_added_to_those_that_a_pod_has() -> None:
     """
     A patch of a list that is not there, or in place of one that is, would be refused.
     """
-    world = instance(tmp_path)
+    world = instance_of_text(CLUSTER)
     (lone,) = (gang for gang in world.gangs if gang.lone)
     pod = lone.pods[0]
     tolerant = replace(pod, spec=replace(pod.spec, tolerations=(Toleration("x"),)))

@@ -1,13 +1,12 @@
 """Explanations of pods without a place, and the changes that they name (G7)."""
 
-from pathlib import Path
-
 import pytest
 
 from answers import expect
 from cli_samples import TWO_NUMA_NODES
+from instance_texts import instance_of_text
 from moving_worlds import pinned_crowd
-from placer import Engine, Infeasible, Placed, SolveOptions, load_instance, solve
+from placer import Engine, Infeasible, Placed, SolveOptions, solve
 from placer.explain.explain import explain
 from placer.explain.explanation import CHANGE_KINDS, Explanation, SufficientChange
 from placer.explain.given_answer import StaleAnswerError, answer_from_placement
@@ -38,10 +37,8 @@ LONG_S = 60.0
 """More than any of these takes, so that no trial ends for want of time."""
 
 
-def read(tmp_path: Path, text: str) -> Instance:
-    file = tmp_path / "i.yaml"
-    file.write_text(HEAD + text)
-    return load_instance([file])
+def read(text: str) -> Instance:
+    return instance_of_text(HEAD + text)
 
 
 def explained(instance: Instance, seconds: float = LONG_S) -> tuple[Explanation, ...]:
@@ -145,12 +142,12 @@ WOULD_DO: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
 
 
 @pytest.mark.parametrize("about", WOULD_DO)
-def test_the_changes_that_would_do_are_named(about: str, tmp_path: Path) -> None:
+def test_the_changes_that_would_do_are_named(about: str) -> None:
     """
     Of each kind the smallest, and it is proven that it is.
     """
     text, expected = WOULD_DO[about]
-    instance = read(tmp_path, text)
+    instance = read(text)
 
     (one,) = explained(instance)
     found = {change.kind: said(change) for change in one.changes}
@@ -158,13 +155,12 @@ def test_the_changes_that_would_do_are_named(about: str, tmp_path: Path) -> None
     assert all(change.smallest for change in one.changes if change.kind != "ask-less")
 
 
-def test_a_shape_that_waits_often_is_explained_once(tmp_path: Path) -> None:
+def test_a_shape_that_waits_often_is_explained_once() -> None:
     """
     Ten pods need ten nodes: that is one change, not one more node ten times.
     """
     instance = read(
-        tmp_path,
-        "nodes: [{name: n, machine: small}]\npods: [{name: p, replicas: 11, requests: {cpu: 5}}]",
+        "nodes: [{name: n, machine: small}]\npods: [{name: p, replicas: 11, requests: {cpu: 5}}]"
     )
 
     (one,) = explained(instance)
@@ -172,32 +168,28 @@ def test_a_shape_that_waits_often_is_explained_once(tmp_path: Path) -> None:
     assert {c.kind: said(c) for c in one.changes}["add-nodes"] == ("add=10:n",)
 
 
-def test_a_node_with_the_label_is_added_though_the_machine_is_the_same(tmp_path: Path) -> None:
+def test_a_node_with_the_label_is_added_though_the_machine_is_the_same() -> None:
     """
     Nodes that differ in labels are other types: one more of the first would not do.
     """
     instance = read(
-        tmp_path,
         "nodes: [{name: a, machine: small, labels: {zone: a}},\n"
         "  {name: b, machine: small, labels: {zone: b}, cordoned: true}]\n"
-        "pods: [{name: p, nodeSelector: {zone: b}, requests: {cpu: 3}}]",
+        "pods: [{name: p, nodeSelector: {zone: b}, requests: {cpu: 3}}]"
     )
 
     (one,) = explained(instance)
     assert {c.kind: said(c) for c in one.changes}["add-nodes"] == ("add=1:b",)
 
 
-def test_without_numa_policies_the_least_less_is_proven_by_what_does_not_fit(
-    tmp_path: Path,
-) -> None:
+def test_without_numa_policies_the_least_less_is_proven_by_what_does_not_fit() -> None:
     """
     Of thousands of amounts not each is tried: where no policy binds anybody, what does not fit
     rules out all that is more.
     """
     instance = read(
-        tmp_path,
         "nodes: [{name: n, machine: small}]\n"
-        "pods: [{name: p, numaPolicy: BestEffort, requests: {cpu: 1, memory: 20Gi}}]",
+        "pods: [{name: p, numaPolicy: BestEffort, requests: {cpu: 1, memory: 20Gi}}]"
     )
 
     (one,) = explained(instance)
@@ -206,12 +198,11 @@ def test_without_numa_policies_the_least_less_is_proven_by_what_does_not_fit(
     assert less.smallest
 
 
-def test_less_of_a_quantity_in_bytes_is_told_in_its_unit(tmp_path: Path) -> None:
+def test_less_of_a_quantity_in_bytes_is_told_in_its_unit() -> None:
     instance = read(
-        tmp_path,
         "nodes: [{name: n, machine: small}]\n"
         "pods: [{name: p, requests: {cpu: 1},\n"
-        "  shares: [{type: disk, capacity: {space: 2000Gi}}]}]".replace("small", "disks"),
+        "  shares: [{type: disk, capacity: {space: 2000Gi}}]}]".replace("small", "disks")
     )
 
     (one,) = explained(instance)
@@ -228,7 +219,7 @@ def test_two_moves_are_named_where_one_does_not_do() -> None:
     assert move.smallest
 
 
-def test_of_moves_that_are_as_few_the_first_by_name_are_named(tmp_path: Path) -> None:
+def test_of_moves_that_are_as_few_the_first_by_name_are_named() -> None:
     """
     Two pods of eight nodes have to move; any two would do.
     """
@@ -238,10 +229,9 @@ def test_of_moves_that_are_as_few_the_first_by_name_are_named(tmp_path: Path) ->
         for i, name in enumerate(names)
     )
     instance = read(
-        tmp_path,
         "nodes: [{name: 'n-[0-7]', machine: small}]\n"
         "gangs: [{name: g, pods: [{name: w, replicas: 2, requests: {cpu: 1, gpu: 2}}]}]\n"
-        f"running:\n{running}",
+        f"running:\n{running}"
     )
 
     (one,) = explained(instance)
@@ -251,12 +241,11 @@ def test_of_moves_that_are_as_few_the_first_by_name_are_named(tmp_path: Path) ->
     assert found["move"].smallest
 
 
-def test_no_label_is_proposed_that_says_what_a_node_is(tmp_path: Path) -> None:
+def test_no_label_is_proposed_that_says_what_a_node_is() -> None:
     """
     Nor one that a node has with another value, nor one by which pods are kept apart.
     """
     instance = read(
-        tmp_path,
         "nodes: [{name: n, machine: small, labels: {disk: hdd}}]\n"
         "pods:\n"
         "  - {name: a, nodeSelector: {topology.kubernetes.io/zone: z}, requests: {cpu: 1}}\n"
@@ -264,7 +253,7 @@ def test_no_label_is_proposed_that_says_what_a_node_is(tmp_path: Path) -> None:
         "  - {name: c, nodeSelector: {disk: ssd}, requests: {cpu: 1}}\n"
         "  - {name: d, nodeSelector: {rack: r}, labels: {a: b}, requests: {cpu: 1},\n"
         "     topologySpread: {topologyKey: rack, labelSelector: {matchLabels: {a: b}}}}\n"
-        "  - {name: e, nodeSelector: {node-role.kubernetes.io/db: 'yes'}, requests: {cpu: 1}}",
+        "  - {name: e, nodeSelector: {node-role.kubernetes.io/db: 'yes'}, requests: {cpu: 1}}"
     )
 
     found = {one.pods[0][1]: one for one in explained(instance)}
@@ -278,18 +267,17 @@ def test_no_label_is_proposed_that_says_what_a_node_is(tmp_path: Path) -> None:
     assert all("label-node" in found[name].ruled_out for name in "abcd")
 
 
-def test_changes_that_are_as_small_are_all_told(tmp_path: Path) -> None:
+def test_changes_that_are_as_small_are_all_told() -> None:
     """
     Each of two cordoned nodes would do, and so would a toleration of either taint. Of nodes that
     the pod cannot tell apart one is told.
     """
     instance = read(
-        tmp_path,
         "nodes: [{name: 'n-[0-2]', machine: small, cordoned: true},\n"
         "  {name: m, machine: disks, cordoned: true},\n"
         "  {name: a, machine: small, taints: [{key: gpu, effect: NoSchedule}]},\n"
         "  {name: b, machine: small, taints: [{key: db, effect: NoSchedule}]}]\n"
-        "pods: [{name: p, requests: {cpu: 1}}]",
+        "pods: [{name: p, requests: {cpu: 1}}]"
     )
 
     (one,) = explained(instance)
@@ -300,7 +288,7 @@ def test_changes_that_are_as_small_are_all_told(tmp_path: Path) -> None:
     assert found["give-up"] == [(f"give-up=default/p:taint={key}",) for key in ("gpu", "db")]
 
 
-def test_pods_that_run_for_their_node_make_no_room(tmp_path: Path) -> None:
+def test_pods_that_run_for_their_node_make_no_room() -> None:
     """
     The agent comes back to its node: of the two that stand in the way only the other may go.
     """
@@ -312,12 +300,12 @@ def test_pods_that_run_for_their_node_make_no_room(tmp_path: Path) -> None:
         "  - {{name: guest, node: n, requests: {{cpu: 2}}}}\n"
     )
 
-    (one,) = explained(read(tmp_path, world.format(cpu=6)))
+    (one,) = explained(read(world.format(cpu=6)))
     found = {change.kind: said(change) for change in one.changes}
     assert found["move"] == ("move=default/guest",)
     assert found["end"] == ("remove=default/guest",)
 
-    (one,) = explained(read(tmp_path, world.format(cpu=7)))
+    (one,) = explained(read(world.format(cpu=7)))
     assert not {"move", "end"} & {change.kind for change in one.changes}
     assert {"move", "end"} <= set(one.ruled_out)
 
@@ -340,25 +328,21 @@ def crowd_of_a_zone(gpus: int) -> str:
     )
 
 
-def test_the_end_of_one_pod_is_found_in_a_crowd_that_looks_beyond_its_nodes(
-    tmp_path: Path,
-) -> None:
-    (one,) = explained(read(tmp_path, crowd_of_a_zone(gpus=2)))
+def test_the_end_of_one_pod_is_found_in_a_crowd_that_looks_beyond_its_nodes() -> None:
+    (one,) = explained(read(crowd_of_a_zone(gpus=2)))
 
     (end,) = (change for change in one.changes if change.kind == "end")
     assert said(end) == ("remove=default/m-5",)
     assert end.smallest
 
 
-def test_what_does_not_fit_an_empty_cluster_is_helped_by_no_move_and_no_end(
-    tmp_path: Path,
-) -> None:
-    (one,) = explained(read(tmp_path, crowd_of_a_zone(gpus=3)))
+def test_what_does_not_fit_an_empty_cluster_is_helped_by_no_move_and_no_end() -> None:
+    (one,) = explained(read(crowd_of_a_zone(gpus=3)))
 
     assert {"move", "end"} <= set(one.ruled_out)
 
 
-def test_more_types_of_nodes_are_tried_as_long_as_there_is_time(tmp_path: Path) -> None:
+def test_more_types_of_nodes_are_tried_as_long_as_there_is_time() -> None:
     """
     The one node that is large enough comes last of its types by every order.
     """
@@ -369,10 +353,9 @@ def test_more_types_of_nodes_are_tried_as_long_as_there_is_time(tmp_path: Path) 
     )
     (one,) = explained(
         read(
-            tmp_path,
             f"nodes:\n{types}  - {{name: n, machine: small}}\n"
             "pods: [{name: p, requests: {cpu: 6}}]\n"
-            "running: [{name: r, node: n, ofNode: true, requests: {cpu: 3}}]\n",
+            "running: [{name: r, node: n, ofNode: true, requests: {cpu: 3}}]\n"
         )
     )
 
@@ -380,42 +363,39 @@ def test_more_types_of_nodes_are_tried_as_long_as_there_is_time(tmp_path: Path) 
     assert said(add) == ("add=1:n",)
 
 
-def test_a_gang_of_a_group_is_promised_nothing(tmp_path: Path) -> None:
+def test_a_gang_of_a_group_is_promised_nothing() -> None:
     """
     What would do for it alone does not do for the group, without which it does not run.
     """
     instance = read(
-        tmp_path,
         "nodes: [{name: n, machine: small}]\ngangs:\n"
         "  - {name: g, pods: [{name: w, requests: {cpu: 1, gpu: 3}}]}\n"
         "  - {name: h, pods: [{name: v, requests: {cpu: 99}}]}\n"
-        "gangGroups: [{name: both, gangs: [g, h]}]",
+        "gangGroups: [{name: both, gangs: [g, h]}]"
     )
 
     assert [one.changes for one in explained(instance)] == [(), ()]
 
 
-def test_a_cordon_keeps_off_who_asks_for_less_too(tmp_path: Path) -> None:
+def test_a_cordon_keeps_off_who_asks_for_less_too() -> None:
     """
     With CPUs of its own a pod may fit with more than does not fit; but not where nothing fits.
     """
     instance = read(
-        tmp_path,
         "nodes: [{name: n, machine: small, cordoned: true}]\n"
-        "pods: [{name: p, qos: LSR, requests: {cpu: 6}}]",
+        "pods: [{name: p, qos: LSR, requests: {cpu: 6}}]"
     )
 
     (one,) = explained(instance)
     assert "ask-less" in one.ruled_out
 
 
-def test_the_funnel_counts_nodes_rule_by_rule(tmp_path: Path) -> None:
+def test_the_funnel_counts_nodes_rule_by_rule() -> None:
     instance = read(
-        tmp_path,
         "nodes: [{name: 'a-[0-2]', machine: small, cordoned: true},\n"
         "  {name: 'b-[0-1]', machine: small, taints: [{key: k, effect: NoSchedule}]},\n"
         "  {name: c, machine: small}]\n"
-        "pods: [{name: p, requests: {cpu: 9}}]",
+        "pods: [{name: p, requests: {cpu: 9}}]"
     )
 
     (one,) = explained(instance, seconds=0.0)
@@ -427,19 +407,16 @@ def test_the_funnel_counts_nodes_rule_by_rule(tmp_path: Path) -> None:
     assert one.changes == ()
 
 
-def test_who_has_a_place_is_not_explained(tmp_path: Path) -> None:
-    instance = read(
-        tmp_path, "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 1}}]"
-    )
+def test_who_has_a_place_is_not_explained() -> None:
+    instance = read("nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 1}}]")
 
     assert explained(instance) == ()
 
 
-def test_only_those_who_are_named_are_explained(tmp_path: Path) -> None:
+def test_only_those_who_are_named_are_explained() -> None:
     instance = read(
-        tmp_path,
         "nodes: [{name: n, machine: small}]\n"
-        "pods: [{name: p, requests: {cpu: 9}}, {name: q, requests: {cpu: 10}}]",
+        "pods: [{name: p, requests: {cpu: 9}}, {name: q, requests: {cpu: 10}}]"
     )
     answer = solve(instance, GREEDY)
 
@@ -449,22 +426,20 @@ def test_only_those_who_are_named_are_explained(tmp_path: Path) -> None:
         explain(instance, answer, [("default", "x")], 0.0)
 
 
-def test_a_stale_answer_is_refused(tmp_path: Path) -> None:
+def test_a_stale_answer_is_refused() -> None:
     """
     An answer to another instance may break a rule of this one.
     """
     text = "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 6}}]"
-    answer = expect(Placed, solve(read(tmp_path, text), GREEDY))
+    answer = expect(Placed, solve(read(text), GREEDY))
 
     with pytest.raises(StaleAnswerError, match="does not fit the instance"):
-        answer_from_placement(
-            read(tmp_path, text.replace("cpu: 6", "cpu: 9")), answer.placement, 1.0
-        )
+        answer_from_placement(read(text.replace("cpu: 6", "cpu: 9")), answer.placement, 1.0)
 
 
-def test_a_given_answer_is_explained_like_a_found_one(tmp_path: Path) -> None:
+def test_a_given_answer_is_explained_like_a_found_one() -> None:
     text = "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 9}}]"
-    instance = read(tmp_path, text)
+    instance = read(text)
 
     given_one = explain(instance, answer_from_placement(instance, Placement(), 1.0), seconds=0.0)
     assert given_one == explained(instance, seconds=0.0)
@@ -477,10 +452,8 @@ def test_each_kind_that_is_named_is_looked_for() -> None:
 @pytest.mark.parametrize(
     "look", [fewest_nodes_to_mend, fewest_policies_to_relax, fewest_terms_to_give_up]
 )
-def test_what_cannot_change_anything_is_ruled_out(look: object, tmp_path: Path) -> None:
-    instance = read(
-        tmp_path, "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 9}}]"
-    )
+def test_what_cannot_change_anything_is_ruled_out(look: object) -> None:
+    instance = read("nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 9}}]")
     assert isinstance(solve(instance, GREEDY), Infeasible)
 
     assert callable(look)

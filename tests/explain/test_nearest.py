@@ -1,13 +1,13 @@
 """Nearest misses: which nodes lack least, what they lack, and who has it (G7)."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cli_samples import TWO_NUMA_NODES
-from placer import Engine, Placed, SolveOptions, load_instance, solve
+from instance_texts import instance_of_text
+from placer import Engine, Placed, SolveOptions, solve
 from placer.explain.explain import explain
 from placer.explain.explanation import Explanation, OutvotingPods
 from placer_models.cluster import Instance
@@ -23,11 +23,9 @@ HEAD = (
 GREEDY = SolveOptions(Engine.GREEDY)
 
 
-def only_explanation(tmp_path: Path, text: str) -> Explanation:
+def only_explanation(text: str) -> Explanation:
     """Return the one explanation of an instance, without changes."""
-    file = tmp_path / "i.yaml"
-    file.write_text(HEAD + text)
-    instance = load_instance([file])
+    instance = instance_of_text(HEAD + text)
     (one,) = explain(instance, solve(instance, GREEDY), seconds=0.0)
     return one
 
@@ -39,9 +37,8 @@ def holders(one: Explanation, near: int = 0, lack: int = 0) -> list[tuple[str, i
     ]
 
 
-def test_the_node_that_lacks_least_comes_first_and_says_who_has_it(tmp_path: Path) -> None:
+def test_the_node_that_lacks_least_comes_first_and_says_who_has_it() -> None:
     one = only_explanation(
-        tmp_path,
         "nodes: [{name: 'n-[0-3]', machine: small}]\n"
         "pods: [{name: p, requests: {gpu: 4}}]\n"
         "running:\n"
@@ -49,7 +46,7 @@ def test_the_node_that_lacks_least_comes_first_and_says_who_has_it(tmp_path: Pat
         "  - {name: b, node: n-1, requests: {gpu: 1}, devices: {gpu: [0]}}\n"
         "  - {name: c, node: n-2, requests: {gpu: 2}, devices: {gpu: [0, 1]}}\n"
         "  - {name: d, node: n-2, requests: {gpu: 1}, devices: {gpu: [2]}}\n"
-        "  - {name: e, node: n-3, requests: {gpu: 4}, devices: {gpu: [0, 1, 2, 3]}}\n",
+        "  - {name: e, node: n-3, requests: {gpu: 4}, devices: {gpu: [0, 1, 2, 3]}}\n"
     )
 
     assert [near.node for near in one.nearest] == ["n-1", "n-0", "n-2"]
@@ -62,17 +59,14 @@ def test_the_node_that_lacks_least_comes_first_and_says_who_has_it(tmp_path: Pat
     assert one.token == "not-now/device-count"
 
 
-def test_a_node_that_only_needs_to_be_uncordoned_is_nearer_than_one_too_small(
-    tmp_path: Path,
-) -> None:
+def test_a_node_that_only_needs_to_be_uncordoned_is_nearer_than_one_too_small() -> None:
     """
     What a node would not have even when empty is farther away than a rule that a person can lift.
     """
     one = only_explanation(
-        tmp_path,
         "nodes: [{name: a, machine: small}, {name: b, machine: small, cordoned: true}]\n"
         "pods: [{name: q, requests: {cpu: 7}}]\n"
-        "running: [{name: r, node: a, qos: LSR, requests: {cpu: 4}, cpuset: '0-3'}]\n",
+        "running: [{name: r, node: a, qos: LSR, requests: {cpu: 4}, cpuset: '0-3'}]\n"
     )
 
     assert [near.node for near in one.nearest] == ["a", "b"]
@@ -81,27 +75,25 @@ def test_a_node_that_only_needs_to_be_uncordoned_is_nearer_than_one_too_small(
     assert [lack.rule for lack in one.nearest[1].lacks] == ["cordon"]
 
 
-def test_a_node_that_only_needs_to_be_uncordoned_is_among_the_nearest(tmp_path: Path) -> None:
+def test_a_node_that_only_needs_to_be_uncordoned_is_among_the_nearest() -> None:
     """
     The first change is to uncordon it: it is told of, though others lack a smaller part.
     """
     one = only_explanation(
-        tmp_path,
         "nodes: [{name: 'n-[0-3]', machine: small}, {name: z, machine: small, cordoned: true}]\n"
         "pods: [{name: q, requests: {cpu: 7}}]\n"
         "running:\n"
-        + "".join(f"  - {{name: r-{i}, node: n-{i}, requests: {{cpu: 4}}}}\n" for i in range(4)),
+        + "".join(f"  - {{name: r-{i}, node: n-{i}, requests: {{cpu: 4}}}}\n" for i in range(4))
     )
 
     assert [near.node for near in one.nearest] == ["n-0", "n-1", "z"]
 
 
-def test_all_that_can_be_counted_is_named_of_a_node(tmp_path: Path) -> None:
+def test_all_that_can_be_counted_is_named_of_a_node() -> None:
     one = only_explanation(
-        tmp_path,
         "nodes: [{name: a, machine: small, cordoned: true, taints: [{key: k,"
         " effect: NoSchedule}]}]\n"
-        "pods: [{name: p, requests: {gpu: 5, memory: 17Gi}, nodeSelector: {zone: b}}]",
+        "pods: [{name: p, requests: {gpu: 5, memory: 17Gi}, nodeSelector: {zone: b}}]"
     )
 
     (near,) = one.nearest
@@ -112,12 +104,11 @@ def test_all_that_can_be_counted_is_named_of_a_node(tmp_path: Path) -> None:
     assert one.token == "never/cordon"
 
 
-def test_who_keeps_a_pod_away_is_named(tmp_path: Path) -> None:
+def test_who_keeps_a_pod_away_is_named() -> None:
     """
     Whether the pod keeps away from them or they from it; and in the whole zone.
     """
     one = only_explanation(
-        tmp_path,
         "nodes: [{name: a, machine: small, labels: {zone: x}},"
         " {name: b, machine: small, labels: {zone: x}}]\n"
         "pods: [{name: p, labels: {app: web}, requests: {cpu: 1}, "
@@ -126,7 +117,7 @@ def test_who_keeps_a_pod_away_is_named(tmp_path: Path) -> None:
         "  - {name: db, node: a, labels: {app: db}, requests: {cpu: 1}}\n"
         "  - {name: shy, node: b, requests: {cpu: 1},"
         " antiAffinity: {required: {matchLabels: {app: web}}}}\n"
-        "  - {name: other, node: b, requests: {cpu: 1}}\n",
+        "  - {name: other, node: b, requests: {cpu: 1}}\n"
     )
 
     assert [near.node for near in one.nearest] == ["a", "b"]
@@ -134,18 +125,17 @@ def test_who_keeps_a_pod_away_is_named(tmp_path: Path) -> None:
     assert holders(one, near=1) == [("db", None, False), ("shy", None, False)]
 
 
-def test_what_is_missing_inside_a_node_is_told_with_who_is_in_the_way(tmp_path: Path) -> None:
+def test_what_is_missing_inside_a_node_is_told_with_who_is_in_the_way() -> None:
     """
     Two GPUs are left, on two NUMA nodes: either of the pods that have the others could go.
     """
     one = only_explanation(
-        tmp_path,
         "nodes: [{name: a, machine: small}]\n"
         "pods: [{name: p, numaPolicy: SingleNUMANode, requests: {cpu: 1, gpu: 2}}]\n"
         "running:\n"
         "  - {name: r, node: a, requests: {cpu: 1, gpu: 1}, devices: {gpu: [0]}}\n"
         "  - {name: s, node: a, requests: {cpu: 1, gpu: 1}, devices: {gpu: [2]}}\n"
-        "  - {name: t, node: a, requests: {cpu: 1}}\n",
+        "  - {name: t, node: a, requests: {cpu: 1}}\n"
     )
 
     ((lack,),) = (near.lacks for near in one.nearest)
@@ -154,14 +144,13 @@ def test_what_is_missing_inside_a_node_is_told_with_who_is_in_the_way(tmp_path: 
     assert holders(one) == [("r", None, False), ("s", None, False)]
 
 
-def test_of_a_gang_the_nearest_is_where_one_more_member_would_nearly_be(tmp_path: Path) -> None:
+def test_of_a_gang_the_nearest_is_where_one_more_member_would_nearly_be() -> None:
     """
     Beside the members that fit: they have what the next one lacks.
     """
     one = only_explanation(
-        tmp_path,
         "nodes: [{name: a, machine: small}]\n"
-        "gangs: [{name: g, pods: [{name: w, replicas: 5, requests: {gpu: 1}}]}]",
+        "gangs: [{name: g, pods: [{name: w, replicas: 5, requests: {gpu: 1}}]}]"
     )
 
     (near,) = one.nearest
@@ -170,13 +159,12 @@ def test_of_a_gang_the_nearest_is_where_one_more_member_would_nearly_be(tmp_path
     assert one.token == "never/gang-minimum"
 
 
-def test_who_is_outvoted_hears_by_whom_and_by_which_tier(tmp_path: Path) -> None:
+def test_who_is_outvoted_hears_by_whom_and_by_which_tier() -> None:
     one = only_explanation(
-        tmp_path,
         "nodes: [{name: a, machine: small}]\n"
         "pods:\n"
         "  - {name: high, priority: 5, requests: {gpu: 3}}\n"
-        "  - {name: low, priority: 1, requests: {gpu: 2}}\n",
+        "  - {name: low, priority: 1, requests: {gpu: 2}}\n"
     )
 
     assert one.pods == (("default", "low"),)
@@ -185,10 +173,9 @@ def test_who_is_outvoted_hears_by_whom_and_by_which_tier(tmp_path: Path) -> None
     assert one.token == "outvoted/device-count"
 
 
-def test_of_two_alike_no_tier_decides(tmp_path: Path) -> None:
+def test_of_two_alike_no_tier_decides() -> None:
     one = only_explanation(
-        tmp_path,
-        "nodes: [{name: a, machine: small}]\npods: [{name: p, replicas: 2, requests: {gpu: 3}}]\n",
+        "nodes: [{name: a, machine: small}]\npods: [{name: p, replicas: 2, requests: {gpu: 3}}]\n"
     )
 
     assert one.winner is not None
@@ -257,12 +244,11 @@ SPREAD = (
 )
 
 
-def test_what_pods_elsewhere_say_of_a_node_counts_among_what_it_lacks(tmp_path: Path) -> None:
+def test_what_pods_elsewhere_say_of_a_node_counts_among_what_it_lacks() -> None:
     """
     In the zone that has one more than the other a toleration alone does not do, and it does there.
     """
     one = only_explanation(
-        tmp_path,
         "nodes:\n"
         "  - {name: a-0, machine: small, labels: {zone: a}}\n"
         "  - {name: a-1, machine: small, labels: {zone: a},"
@@ -273,7 +259,7 @@ def test_what_pods_elsewhere_say_of_a_node_counts_among_what_it_lacks(tmp_path: 
         f"pods: [{{name: p, {WEB}, {SPREAD}}}]\n"
         "running:\n"
         f"  - {{name: r, node: a-0, {WEB}}}\n"
-        "  - {name: agent, node: a-0, requests: {cpu: 1}}\n",
+        "  - {name: agent, node: a-0, requests: {cpu: 1}}\n"
     )
 
     lacking = {near.node: [lack.rule for lack in near.lacks] for near in one.nearest}
@@ -285,12 +271,11 @@ def test_what_pods_elsewhere_say_of_a_node_counts_among_what_it_lacks(tmp_path: 
     assert holders(one, near=1) == [("r", None, False)]
 
 
-def test_all_that_keeps_a_pod_off_is_named_with_limits_of_domains(tmp_path: Path) -> None:
+def test_all_that_keeps_a_pod_off_is_named_with_limits_of_domains() -> None:
     """
     A node in no zone is told once; of one that the spread leaves out with the selector it is not.
     """
     one = only_explanation(
-        tmp_path,
         "nodes:\n"
         "  - {name: a-0, machine: small, labels: {zone: a},"
         " taints: [{key: k, effect: NoSchedule}]}\n"
@@ -300,7 +285,7 @@ def test_all_that_keeps_a_pod_off_is_named_with_limits_of_domains(tmp_path: Path
         f"pods: [{{name: p, {WEB}, nodeSelector: {{zone: a}}, {SPREAD}}}]\n"
         "running:\n"
         f"  - {{name: r, node: a-0, {WEB}}}\n"
-        "  - {name: agent, node: a-0, requests: {cpu: 1}}\n",
+        "  - {name: agent, node: a-0, requests: {cpu: 1}}\n"
     )
 
     lacking = {near.node: [lack.rule for lack in near.lacks] for near in one.nearest}

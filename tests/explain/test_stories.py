@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from answers import expect
+from instance_texts import instance_of_text
 from placer import Placed, SolveOptions, load_instance, solve
 from placer.explain.explain import explain
 from placer.explain.explanation import Explanation
@@ -94,7 +95,7 @@ def test_who_is_outvoted_hears_by_whom() -> None:
     assert one.winner.tier == "placed.priority-10"
 
 
-def test_placed_together_all_of_the_stranded_have_a_place(tmp_path: Path) -> None:
+def test_placed_together_all_of_the_stranded_have_a_place() -> None:
     """
     The same pods as one batch: the pair gets the node with two GPUs.
     """
@@ -102,9 +103,7 @@ def test_placed_together_all_of_the_stranded_have_a_place(tmp_path: Path) -> Non
     waiting = text.replace("running:\n", "").replace("node: x1, ", "")
     for minor in range(2):
         waiting = waiting.replace(f", devices: {{gpu: [{minor}]}}", "")
-    file = tmp_path / "batch.yaml"
-    file.write_text(waiting, encoding="utf-8")
-    instance = load_instance([file])
+    instance = instance_of_text(waiting)
 
     answer = expect(Placed, solve(instance, SolveOptions(workers=1, seed=1, work_limit=20)))
 

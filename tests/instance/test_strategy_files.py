@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from answers import expect
+from instance_texts import instance_of_text
 from placer.judge.breaches import breaches
-from placer.load import is_catalogue_machine, load_instance, load_placement
+from placer.load import is_catalogue_machine, load_placement
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance
 from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.files.errors import InputError
 from placer_models.instance.placement_file import answer_to_json
@@ -31,12 +31,6 @@ nodes: [{name: n, machine: box}]
 BESIDE = "jointAllocate: {deviceTypes: [gpu, rdma], requiredScope: SamePCIe}"
 
 
-def read(tmp_path: Path, text: str) -> Instance:
-    path = tmp_path / "instance.yaml"
-    path.write_text(text, "utf-8")
-    return load_instance([path])
-
-
 def pods(*written: str) -> str:
     lines = "".join(f"  - {{name: p{i}, {one}}}\n" for i, one in enumerate(written))
     return f"{BOX}pods:\n{lines}"
@@ -49,24 +43,24 @@ GOOD = pods(
 )
 
 
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+def test_what_is_written_is_read_back() -> None:
     """
     Both strategies, of whole devices and of shares, through a file and back.
     """
-    instance = read(tmp_path, GOOD)
+    instance = instance_of_text(GOOD)
     assert [gang.pods[0].spec.strategies for gang in instance.gangs] == [
         (("rdma", DeviceRequestFanOut.APPLY_FOR_ALL),),
         (("rdma", DeviceRequestFanOut.APPLY_FOR_EACH_GROUP),),
     ]
 
-    assert read(tmp_path, instance_to_yaml(instance, is_catalogue_machine)) == instance
+    assert instance_of_text(instance_to_yaml(instance, is_catalogue_machine)) == instance
 
 
 def test_a_placement_file_says_how_many_they_are(tmp_path: Path) -> None:
     """
     And is read back as it was, with nothing to find fault with.
     """
-    instance = read(tmp_path, pods("requests: {rdma: 1}, allocateStrategy: {rdma: ApplyForAll}"))
+    instance = instance_of_text(pods("requests: {rdma: 1}, allocateStrategy: {rdma: ApplyForAll}"))
     answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1)))
     path = tmp_path / "placement.json"
     path.write_text(json.dumps(answer_to_json(answer, instance, {})), "utf-8")
@@ -76,7 +70,7 @@ def test_a_placement_file_says_how_many_they_are(tmp_path: Path) -> None:
     assert breaches(instance, placement) == ()
 
 
-def test_a_running_pod_holds_as_many_as_it_has_got(tmp_path: Path) -> None:
+def test_a_running_pod_holds_as_many_as_it_has_got() -> None:
     """
     Any number of them, for nodes change; none is a mistake.
     """
@@ -85,14 +79,14 @@ def test_a_running_pod_holds_as_many_as_it_has_got(tmp_path: Path) -> None:
         "allocateStrategy: {rdma: ApplyForAll}, devices: {rdma: %s}}\n"
     )
     for minors in ([0], [0, 1]):
-        instance = read(tmp_path, runs % minors)
+        instance = instance_of_text(runs % minors)
         held = instance.running[0].placement.devices
         assert [(grant.minor, grant.share and grant.share.percent) for grant in held] == [
             (minor, 5) for minor in minors
         ]
-        assert read(tmp_path, instance_to_yaml(instance, is_catalogue_machine)) == instance
+        assert instance_of_text(instance_to_yaml(instance, is_catalogue_machine)) == instance
     with pytest.raises(InputError, match="got 0 of type 'rdma'"):
-        read(tmp_path, runs % [])
+        instance_of_text(runs % [])
 
 
 @pytest.mark.parametrize(
@@ -122,10 +116,10 @@ def test_a_running_pod_holds_as_many_as_it_has_got(tmp_path: Path) -> None:
         ("requests: {rdma: 1}, allocateStrategy: {rdma: RequestsAsCount}", "ApplyForEachGroup"),
     ],
 )
-def test_what_does_not_go_together_is_refused(tmp_path: Path, written: str, said: str) -> None:
+def test_what_does_not_go_together_is_refused(written: str, said: str) -> None:
     """
     With the place and what would do instead.
     """
     with pytest.raises(InputError, match=said) as refused:
-        read(tmp_path, pods(written))
+        instance_of_text(pods(written))
     assert "pods[0].allocateStrategy" in str(refused.value)

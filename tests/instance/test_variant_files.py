@@ -1,14 +1,12 @@
 """`variants` in instance files: what is read, written back, solved and refused."""
 
-from pathlib import Path
-
 import pytest
 
+from instance_texts import instance_of_text
 from placer.judge.breaches import breaches
-from placer.load import is_catalogue_machine, load_instance
+from placer.load import is_catalogue_machine
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance
 from placer_models.files.errors import InputError
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.placement import PartlyPlaced, Placed
@@ -43,22 +41,15 @@ def pods(*variants: str, more: str = "") -> str:
     return f"{BOX}pods:\n  - {{name: p, {asked}}}\n  - {{name: q, {asked}}}\n"
 
 
-def read(tmp_path: Path, text: str) -> Instance:
-    """Return the instance of a file."""
-    path = tmp_path / "instance.yaml"
-    path.write_text(text, "utf-8")
-    return load_instance([path])
-
-
 GOOD = pods(variant("small", 4), variant("large", 2))
 
 
 @pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
-def test_a_pod_has_what_it_asks_for_on_its_node(tmp_path: Path, engine: Engine) -> None:
+def test_a_pod_has_what_it_asks_for_on_its_node(engine: Engine) -> None:
     """
     4 small GPUs, or 2 large ones; both pods fit the node of large GPUs, and none the third node.
     """
-    instance = read(tmp_path, GOOD)
+    instance = instance_of_text(GOOD)
     answer = solve(instance, SolveOptions(engine=engine, workers=1, time_limit_s=60))
 
     assert isinstance(answer, Placed)
@@ -67,14 +58,16 @@ def test_a_pod_has_what_it_asks_for_on_its_node(tmp_path: Path, engine: Engine) 
     assert found <= {("small", 4), ("large", 2)}
 
 
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+def test_what_is_written_is_read_back() -> None:
     """
     Variants go through a file and back.
     """
-    instance = read(tmp_path, GOOD)
+    instance = instance_of_text(GOOD)
 
     assert len(instance.gangs[0].pods[0].spec.variants) == 2
-    assert read(tmp_path, instance_to_yaml(instance, is_catalogue_machine)).gangs == instance.gangs
+    assert (
+        instance_of_text(instance_to_yaml(instance, is_catalogue_machine)).gangs == instance.gangs
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,26 +87,24 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_does_not_go_together_is_refused(
-    tmp_path: Path, text: str, field: str, said: str
-) -> None:
+def test_what_does_not_go_together_is_refused(text: str, field: str, said: str) -> None:
     """
     Without labels, of other CPUs, beside a strategy: each with its field.
     """
     with pytest.raises(InputError) as caught:
-        read(tmp_path, text)
+        instance_of_text(text)
 
     assert field in str(caught.value)
     assert said in str(caught.value)
 
 
-def test_a_reason_says_all_that_the_pod_asks_for(tmp_path: Path) -> None:
+def test_a_reason_says_all_that_the_pod_asks_for() -> None:
     """
     Of five pods that ask for 4 small GPUs or 2 large ones, three are placed; of the others it is
     said that neither can be had.
     """
     more = pods(variant("small", 4), variant("large", 2)).replace("name: q", "name: q, replicas: 4")
-    answer = solve(read(tmp_path, more), SolveOptions(workers=1, work_limit=20))
+    answer = solve(instance_of_text(more), SolveOptions(workers=1, work_limit=20))
 
     assert isinstance(answer, PartlyPlaced)
     assert len(answer.placement.pods) == 3

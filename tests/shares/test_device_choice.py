@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answers import expect
+from instance_texts import instance_of_text
 from placer.judge.measure import measure
-from placer.load import is_catalogue_machine, load_instance
+from placer.load import is_catalogue_machine
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
 from placer.search import joint_search
@@ -302,23 +302,19 @@ pods:
 """
 
 
-def read(tmp_path: Path, **written: str) -> Instance:
-    path = tmp_path / "instance.yaml"
-    path.write_text(FILE.format(**{"file": "", "pod": "", **written}), "utf-8")
-    return load_instance([path])
+def read(**written: str) -> Instance:
+    return instance_of_text(FILE.format(**{"file": "", "pod": "", **written}))
 
 
-def test_a_file_says_what_its_pods_choose(tmp_path: Path) -> None:
+def test_a_file_says_what_its_pods_choose() -> None:
     """
     For pods with shares that say nothing; it is written back pod by pod.
     """
-    instance = read(tmp_path, file="deviceChoice: least-used")
+    instance = read(file="deviceChoice: least-used")
 
     chosen = [gang.pods[0].spec.device_choice for gang in instance.gangs]
     assert chosen == [LEAST, MOST, None]
-    path = tmp_path / "again.yaml"
-    path.write_text(instance_to_yaml(instance, is_catalogue_machine), "utf-8")
-    assert load_instance([path]) == instance
+    assert instance_of_text(instance_to_yaml(instance, is_catalogue_machine)) == instance
 
 
 @pytest.mark.parametrize(
@@ -333,14 +329,12 @@ def test_a_file_says_what_its_pods_choose(tmp_path: Path) -> None:
         ),
     ],
 )  # fmt: skip
-def test_a_choice_that_cannot_be_is_refused(
-    tmp_path: Path, written: dict[str, str], message: str
-) -> None:
+def test_a_choice_that_cannot_be_is_refused(written: dict[str, str], message: str) -> None:
     """
     One message: where, what, and what to do.
     """
     with pytest.raises(InputError) as error:
-        read(tmp_path, **written)
+        read(**written)
 
     assert message in str(error.value)
 

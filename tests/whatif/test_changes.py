@@ -7,6 +7,7 @@ import pytest
 
 from answers import expect
 from cli_samples import TWO_NUMA_NODES
+from instance_texts import instance_of_text
 from moving_worlds import pinned_crowd
 from placer import Engine, Placed, SolveOptions, load_instance, solve
 from placer_models.cluster import Instance, Machine
@@ -98,10 +99,8 @@ FREED: dict[str, tuple[str, str]] = {
 """What it is about -> a change, and a cluster in which that change alone is missing."""
 
 
-def read(tmp_path: Path, text: str) -> Instance:
-    file = tmp_path / "i.yaml"
-    file.write_text(HEAD + text)
-    return load_instance([file])
+def read(text: str) -> Instance:
+    return instance_of_text(HEAD + text)
 
 
 def machine(name: str) -> Machine | None:
@@ -109,12 +108,12 @@ def machine(name: str) -> Machine | None:
 
 
 @pytest.mark.parametrize("about", FREED)
-def test_a_change_makes_the_room_that_was_missing(about: str, tmp_path: Path) -> None:
+def test_a_change_makes_the_room_that_was_missing(about: str) -> None:
     """
     Without it something has no place; with it all have. The instance given stays as it is.
     """
     text, cluster = FREED[about]
-    instance, again = read(tmp_path, cluster), read(tmp_path, cluster)
+    instance, again = read(cluster), read(cluster)
     change = parse_change(text, machine)
 
     assert not isinstance(solve(instance, GREEDY), Placed)
@@ -128,26 +127,23 @@ def test_every_kind_of_change_is_tried() -> None:
     assert set(KINDS) - tried == {"cordon", "move"}  # they have tests of their own
 
 
-def test_a_cordon_keeps_new_pods_off(tmp_path: Path) -> None:
-    instance = read(
-        tmp_path, "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 1}}]"
-    )
+def test_a_cordon_keeps_new_pods_off() -> None:
+    instance = read("nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 1}}]")
 
     assert isinstance(solve(instance, GREEDY), Placed)
     assert not isinstance(solve(apply_all([parse_change("cordon=n")], instance), GREEDY), Placed)
 
 
-def test_pods_that_may_move_make_room_and_others_stay(tmp_path: Path) -> None:
+def test_pods_that_may_move_make_room_and_others_stay() -> None:
     """
     Either of two running pods could make the room; the one that is named does.
     """
     instance = read(
-        tmp_path,
         "nodes: [{name: 'n-[0-1]', machine: small}]\n"
         "pods: [{name: p, requests: {gpu: 2, cpu: 1}}]\n"
         "running:\n"
         "  - {name: r, node: n-0, requests: {gpu: 1, cpu: 1}, devices: {gpu: [0]}}\n"
-        "  - {name: s, node: n-1, requests: {gpu: 1, cpu: 1}, devices: {gpu: [0]}}",
+        "  - {name: s, node: n-1, requests: {gpu: 1, cpu: 1}, devices: {gpu: [0]}}"
     )
 
     for name in ("r", "s"):
@@ -189,15 +185,14 @@ def test_amounts_of_shared_devices_are_read_and_written_as_in_files() -> None:
         apply_all([parse_change("ask-less=cache:disk.space=40%")], instance)
 
 
-def test_a_scaled_gang_keeps_what_its_minimum_meant(tmp_path: Path) -> None:
+def test_a_scaled_gang_keeps_what_its_minimum_meant() -> None:
     """
     All of its members stay all of them; fewer than all stay as many, or all if there are no more.
     """
     instance = read(
-        tmp_path,
         "nodes: [{name: n, machine: small}]\ngangs:\n"
         "  - {name: g, pods: [{name: w, replicas: 3, requests: {cpu: 1}}]}\n"
-        "  - {name: h, minimum: 2, pods: [{name: v, replicas: 3, requests: {cpu: 1}}]}",
+        "  - {name: h, minimum: 2, pods: [{name: v, replicas: 3, requests: {cpu: 1}}]}"
     )
 
     def sizes(*texts: str) -> list[tuple[int, int]]:
@@ -208,24 +203,20 @@ def test_a_scaled_gang_keeps_what_its_minimum_meant(tmp_path: Path) -> None:
     assert sizes("scale=g:1", "scale=h:1") == [(1, 1), (1, 1)]
 
 
-def test_copies_of_a_pod_are_named_on(tmp_path: Path) -> None:
-    instance = read(
-        tmp_path,
-        "nodes: [{name: n, machine: small}]\npods: [{name: p-1, requests: {cpu: 1}}]",
-    )
+def test_copies_of_a_pod_are_named_on() -> None:
+    instance = read("nodes: [{name: n, machine: small}]\npods: [{name: p-1, requests: {cpu: 1}}]")
 
     changed = apply_all([parse_change("scale=p-1:3")], instance)
     assert [pod.name for gang in changed.gangs for pod in gang.pods] == ["p-1", "p-0", "p-2"]
 
 
-def test_added_nodes_are_empty_and_told_apart(tmp_path: Path) -> None:
+def test_added_nodes_are_empty_and_told_apart() -> None:
     """
     They have the labels of the node that they are like, but for its hostname.
     """
     instance = read(
-        tmp_path,
         "nodes: [{name: n, machine: small, cordoned: true, unhealthyDevices: {gpu: [0]},\n"
-        "  labels: {zone: a, kubernetes.io/hostname: n}}]\npods: []",
+        "  labels: {zone: a, kubernetes.io/hostname: n}}]\npods: []"
     )
 
     _, *added = apply_all([parse_change("add=2:n")], instance).nodes
@@ -236,10 +227,9 @@ def test_added_nodes_are_empty_and_told_apart(tmp_path: Path) -> None:
     assert all(not node.cordoned and not node.unhealthy for node in added)
 
 
-def test_asking_less_keeps_the_limit_of_owned_cpus_at_their_request(tmp_path: Path) -> None:
+def test_asking_less_keeps_the_limit_of_owned_cpus_at_their_request() -> None:
     instance = read(
-        tmp_path,
-        "nodes: [{name: n, machine: small}]\npods: [{name: p, qos: LSR, requests: {cpu: 6}}]",
+        "nodes: [{name: n, machine: small}]\npods: [{name: p, qos: LSR, requests: {cpu: 6}}]"
     )
 
     (gang,) = apply_all([parse_change("ask-less=p:cpu=2")], instance).gangs
@@ -283,10 +273,8 @@ BAD: dict[str, str] = {
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_a_change_that_is_none_is_answered_in_one_line(text: str, tmp_path: Path) -> None:
-    instance = read(
-        tmp_path, "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 1}}]"
-    )
+def test_a_change_that_is_none_is_answered_in_one_line(text: str) -> None:
+    instance = read("nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 1}}]")
 
     with pytest.raises(ChangeError) as caught:
         apply_all([parse_change(text)], instance)
@@ -310,10 +298,8 @@ pods:
         ("give-up=q:taint=dedicated", "'q' tolerates taint 'dedicated' already"),
     ],
 )
-def test_a_taint_that_keeps_nobody_off_is_not_given_up(
-    text: str, said: str, tmp_path: Path
-) -> None:
-    instance = read(tmp_path, TAINTED)
+def test_a_taint_that_keeps_nobody_off_is_not_given_up(text: str, said: str) -> None:
+    instance = read(TAINTED)
     apply_all([parse_change("give-up=p:taint=dedicated")], instance)
 
     with pytest.raises(ChangeError, match=said):
@@ -330,22 +316,19 @@ def test_a_taint_that_keeps_nobody_off_is_not_given_up(
         ("ask-less=p:cpu=1", "ask-less=p:cpu=500m"),
     ],
 )
-def test_changes_that_contradict_are_refused(texts: tuple[str, str], tmp_path: Path) -> None:
-    instance = read(
-        tmp_path, "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 2}}]"
-    )
+def test_changes_that_contradict_are_refused(texts: tuple[str, str]) -> None:
+    instance = read("nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 2}}]")
 
     with pytest.raises(ChangeError, match="contradict; leave one out"):
         apply_all([parse_change(text) for text in texts], instance)
 
 
-def test_what_no_pod_may_ask_for_is_refused(tmp_path: Path) -> None:
+def test_what_no_pod_may_ask_for_is_refused() -> None:
     """
     Who owns CPUs owns whole ones, before a change and after it.
     """
     instance = read(
-        tmp_path,
-        "nodes: [{name: n, machine: small}]\npods: [{name: p, qos: LSR, requests: {cpu: 2}}]",
+        "nodes: [{name: n, machine: small}]\npods: [{name: p, qos: LSR, requests: {cpu: 2}}]"
     )
 
     with pytest.raises(ChangeError, match="pod 'p'"):
@@ -363,23 +346,22 @@ def test_a_change_is_written_as_it_is_read() -> None:
     assert [str(parse_change(text)) for text in texts] == texts
 
 
-def test_a_label_that_a_node_has_is_not_given_again(tmp_path: Path) -> None:
-    instance = read(tmp_path, "nodes: [{name: n, machine: small, labels: {zone: a}}]\n")
+def test_a_label_that_a_node_has_is_not_given_again() -> None:
+    instance = read("nodes: [{name: n, machine: small, labels: {zone: a}}]\n")
 
     with pytest.raises(ChangeError, match="node 'n' has label zone=a already"):
         apply_all([parse_change("label=n:zone=a")], instance)
 
 
-def test_a_gang_of_a_group_can_be_removed(tmp_path: Path) -> None:
+def test_a_gang_of_a_group_can_be_removed() -> None:
     """
     The group goes on with the gangs that are left.
     """
     instance = read(
-        tmp_path,
         "nodes: [{name: n, machine: small}]\ngangs:\n"
         "  - {name: g, pods: [{name: w, requests: {cpu: 1}}]}\n"
         "  - {name: h, pods: [{name: v, requests: {cpu: 9}}]}\n"
-        "gangGroups: [{name: both, gangs: [g, h]}]",
+        "gangGroups: [{name: both, gangs: [g, h]}]"
     )
 
     assert not isinstance(solve(instance, GREEDY), Placed)
@@ -389,15 +371,14 @@ def test_a_gang_of_a_group_can_be_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["move=agent", "remove=agent"])
-def test_a_pod_that_runs_for_its_node_stays_there(change: str, tmp_path: Path) -> None:
+def test_a_pod_that_runs_for_its_node_stays_there(change: str) -> None:
     """
     A static pod, or one of a DaemonSet, comes back to its node wherever else there is room.
     """
     instance = read(
-        tmp_path,
         "nodes: [{name: n, machine: small}]\n"
         "pods: [{name: p, requests: {cpu: 1}}]\n"
-        "running: [{name: agent, node: n, ofNode: true, requests: {cpu: 1}}]",
+        "running: [{name: agent, node: n, ofNode: true, requests: {cpu: 1}}]"
     )
 
     with pytest.raises(ChangeError, match="'agent' runs for its node, as static pods") as caught:
