@@ -149,6 +149,12 @@ def queue_of(world: World, charge: ChargeTime = ChargeTime.DISPATCH) -> FairQueu
     return queue
 
 
+def take(queue: FairQueue, count: int, now_us: int = 0) -> list[DispatchTicket]:
+    """Dispatch so many units at one moment."""
+    tickets = [queue.next(now_us) for _ in range(count)]
+    return [ticket for ticket in tickets if ticket is not None]
+
+
 def say(text: str) -> None:
     """Print a figure that a test found; pytest -s shows it."""
     sys.stdout.write(f"{text}\n")

@@ -5,37 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from placer.admission import Admission, AdmissionRound, Workload
+from admission.admission_worlds import GREEDY, MINUTE, gang, names, node, pod
+from placer.admission import Admission, Workload
 from placer.queue.fair import FairQueue
-from placer.queue.model import US_PER_S
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import lone_gang
-from placer.search.options import Engine, SolveOptions
-from placer_models.cluster import Machine, Node
-from placer_models.pod import Container, Gang, GangGroup, Pod, PodSpec, Resources
-from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
-
-MINUTE = 60 * US_PER_S
-GREEDY = SolveOptions(engine=Engine.GREEDY)
-
-
-def node(cpus: int, name: str = "n") -> Node:
-    topology = Topology("x86_64", tuple(Cpu(i, i, 0, 0) for i in range(cpus)), (NumaNode(0, 0),))
-    return Node(name, Machine(f"cpus-{cpus}", "", topology))
-
-
-def pod(name: str, cpus: int = 1) -> Pod:
-    requests = Resources(1000 * cpus)
-    return Pod(name, "default", PodSpec((Container("main", requests),), qos=QosClass.LSR))
+from placer_models.pod import GangGroup
 
 
 def single(name: str, cpus: int = 1) -> Workload:
     return Workload(name, (lone_gang(pod(name, cpus)),), length_us=MINUTE)
-
-
-def gang(name: str, size: int, minimum: int) -> Gang:
-    return Gang(name, "default", tuple(pod(f"{name}-{i}") for i in range(size)), minimum)
 
 
 def admission(cpus: int, most_units: int = 64, **options: int) -> Admission:
@@ -45,10 +24,6 @@ def admission(cpus: int, most_units: int = 64, **options: int) -> Admission:
     queue.add_job("a", group="team-a")
     queue.add_job("b", group="team-b")
     return Admission(queue, Scheduler([node(cpus)]), most_units=most_units)
-
-
-def names(round_: AdmissionRound) -> list[str]:
-    return [one.workload.key for one in round_.admitted]
 
 
 def test_flows_get_capacity_by_their_weights() -> None:

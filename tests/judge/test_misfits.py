@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from judge.cases_bound import counting
 from judge.hand import ALL_CPUS, node, pod, put
 from placer.judge.misfits import misfits_on
 from placer_models.cluster import Node, RunningPod
-from placer_models.placement import PodPlacement
 from placer_models.policy import AlignmentPolicy, QosClass
 
 LS, BE, LSE = QosClass.LS, QosClass.BE, QosClass.LSE
@@ -26,10 +26,6 @@ def ls(name: str, cpu: float, cpus: str, **counted: int) -> RunningPod:
 def owner(name: str, cpus: str, qos: QosClass = QosClass.LSR) -> RunningPod:
     place = put(name, cpus)
     return RunningPod(pod(name, len(place.cpuset), qos=qos), place)
-
-
-def counting(place: PodPlacement, milli: dict[int, int]) -> PodPlacement:
-    return replace(place, cpu_milli=tuple(sorted(milli.items())))
 
 
 def named(on: Node, *running: RunningPod) -> list[tuple[str, str]]:

@@ -1,12 +1,11 @@
 """CPUs by claims: devices of dra-driver-cpu, one by one or all of a machine."""
 
-from typing import Any
-
 import pytest
 import yaml
 
-from claim_worlds import allocated, claim, claiming, device_class, request, resource_slice
+from claim_worlds import allocated, claim, request, resource_slice
 from dump_worlds import after_binding, objects_of
+from kubernetes.cpu_claim_worlds import CPUS, wants
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node, pod, topology
 from placer.counting.account import accounts_of
@@ -19,8 +18,6 @@ from placer.kubernetes.emit.writer import object_file_text
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.placement import PartlyPlaced, Placed
-
-CPUS = device_class("cpu", "device.driver == 'dra.cpu'")
 
 
 def single(number: int) -> Json:
@@ -51,11 +48,6 @@ def machine(count: int = 8) -> Json:
 def numbered(count: int, name: str = "c") -> Json:
     """Return a claim on a number of CPUs of a machine."""
     return claim(name, request("cpus", of="cpu", capacity={"requests": {"dra.cpu/cpu": count}}))
-
-
-def wants(cpus: int, name: str = "p", of: str = "c", **more: Any) -> Json:
-    """Return a pod with a claim whose container asks for as many CPUs."""
-    return claiming(name, {"c": of}, requests={"cpu": str(cpus), "memory": "1Gi"}, **more)
 
 
 def told(objects: list[Json]) -> tuple[Json, list[Json]]:

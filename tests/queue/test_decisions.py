@@ -8,16 +8,11 @@ import pytest
 from placer.queue.explain import flow_choices_in_words
 from placer.queue.fair import FairQueue
 from placer.queue.model import MAX_WEIGHT_MILLI, ChargeTime, DispatchTicket, WorkUnit
+from queue_worlds import take
 
 
 def units(count: int, length_us: int | None = 60, first: int = 0) -> list[WorkUnit]:
     return [WorkUnit(i, length_us) for i in range(first, first + count)]
-
-
-def take(queue: FairQueue, count: int, now_us: int = 0) -> list[DispatchTicket]:
-    """Dispatch so many units at one moment."""
-    tickets = [queue.next(now_us) for _ in range(count)]
-    return [ticket for ticket in tickets if ticket is not None]
 
 
 def two_jobs(**options: int) -> FairQueue:

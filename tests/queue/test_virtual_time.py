@@ -5,12 +5,7 @@ from itertools import pairwise
 from placer.queue.fair import FairQueue
 from placer.queue.fairness import FairnessMeter
 from placer.queue.model import DispatchTicket, WorkUnit, service_to_reach_key
-
-
-def take(queue: FairQueue, count: int, now_us: int = 0) -> list[DispatchTicket]:
-    """Dispatch so many units at one moment."""
-    tickets = [queue.next(now_us) for _ in range(count)]
-    return [ticket for ticket in tickets if ticket is not None]
+from queue_worlds import take
 
 
 def jobs_of(tickets: list[DispatchTicket]) -> str:

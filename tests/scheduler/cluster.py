@@ -229,3 +229,11 @@ def _memory(node: Node) -> dict[int, int]:
         pages |= {size: count for of, size, count in node.hugepages if of == numa.id}
         memory[numa.id] = numa.memory_bytes - sum(s * c for s, c in pages.items())
     return memory
+
+
+def busy() -> Scheduler:
+    """Return two nodes with a pod of each class."""
+    scheduler = Scheduler([Node("n0", BOX), Node("n1", BOX)])
+    pods = [pod(f"old-{qos.lower()}", 2, qos, gib=1, gpus=1) for qos in QosClass]
+    scheduler.place(batch(*pods), DEADLINE_S, options=QUICK)
+    return scheduler

@@ -19,16 +19,19 @@ from placer.search.cp import SolverError
 from placer_models.cluster import Node
 from placer_models.pod import Pod, PodSpec
 from placer_models.policy import QosClass
-from scheduler.cluster import BOX, DEADLINE_S, EXACT, QUICK, batch, check_fresh_count, key, pod
+from scheduler.cluster import (
+    BOX,
+    DEADLINE_S,
+    EXACT,
+    QUICK,
+    batch,
+    busy,
+    check_fresh_count,
+    key,
+    pod,
+)
 
 WANTED = batch(pod("a", 4, gpus=1, gib=1), pod("b", 2, QosClass.LSE), pod("c", 1, QosClass.LS))
-
-
-def busy() -> Scheduler:
-    scheduler = Scheduler([Node("n0", BOX), Node("n1", BOX)])
-    pods = [pod(f"old-{qos.lower()}", 2, qos, gib=1, gpus=1) for qos in QosClass]
-    scheduler.place(batch(*pods), DEADLINE_S, options=QUICK)
-    return scheduler
 
 
 class UnforeseenError(Exception):

@@ -8,15 +8,7 @@ from placer.scheduling.errors import NodeExistsError, UnknownPodError
 from placer_models.cluster import Instance, Node
 from placer_models.placement import Placed
 from placer_models.policy import QosClass
-from scheduler.cluster import BOX, DEADLINE_S, QUICK, batch, check_fresh_count, gang, key, pod
-
-
-def busy() -> Scheduler:
-    """Return two nodes with a pod of each class."""
-    scheduler = Scheduler([Node("n0", BOX), Node("n1", BOX)])
-    pods = [pod(f"old-{qos.lower()}", 2, qos, gib=1, gpus=1) for qos in QosClass]
-    scheduler.place(batch(*pods), DEADLINE_S, options=QUICK)
-    return scheduler
+from scheduler.cluster import BOX, DEADLINE_S, QUICK, batch, busy, check_fresh_count, gang, key, pod
 
 
 @pytest.mark.parametrize("qos", list(QosClass))
