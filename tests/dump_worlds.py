@@ -7,8 +7,7 @@ from random import Random
 from typing import Any
 
 from kubernetes_worlds import Json, device, gpu, node, pod, topology
-from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.kinds import emitted_files
+from placer.kubernetes.emit.kinds import EmitKind, emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.objects import Objects
 from placer_models.cluster import Instance

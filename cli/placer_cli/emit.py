@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from placer.kubernetes.emit.kind import EmitKind
+from placer.kubernetes.emit.kinds import EmitKind
 from placer.kubernetes.objects import Objects
 from placer_models.cluster import Instance
 from placer_models.files.errors import spelling_suggestion

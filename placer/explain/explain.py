@@ -13,6 +13,7 @@ from placer.explain.explanation import (
     NearMiss,
     OutvotingPods,
     SufficientChange,
+    verdict_token,
 )
 from placer.explain.final_state import instance_after_answer, with_only
 from placer.explain.kind_outcome import KindOutcome
@@ -20,7 +21,6 @@ from placer.explain.nearest import NodesBySort, nearest_misses, node_indices_by_
 from placer.explain.nodes_after import NodesAfter
 from placer.explain.outvoted import pods_that_outvoted
 from placer.explain.smallest_change import ChangeSearch
-from placer.explain.token import verdict_token
 from placer.explain.trial import TrialOutcome
 from placer.search.baseline import starting_accounts_of
 from placer.search.budget import Budget

@@ -1,9 +1,19 @@
-"""Explanations as words: why a pod or a gang waits, and what would give it a place."""
+"""Explanations as words: why a pod or a gang waits, and what would give it a place.
 
+Each has a token: one stable word for programs that count and compare.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer_models.placement import NamespacedName
-from placer_models.reasons import UnplacedVerdict
+from placer_models.reasons import (
+    FewMembers,
+    GroupTooLarge,
+    Reason,
+    UnplacedVerdict,
+    verdict_of_reasons,
+)
 from placer_models.typed import TypeChecked
 from placer_models.whatif.change import InstanceChange
 
@@ -165,3 +175,25 @@ class Explanation:
     changes: tuple[SufficientChange, ...] = ()
     ruled_out: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
+
+
+UNKNOWN = "unknown"
+"""The token where only the words of a verdict are known."""
+
+
+def verdict_token(why: Sequence[Reason], funnel: Sequence[FunnelStep]) -> str:
+    """Return the verdict, and after a slash the rule that decides: ``not-now/device-count``.
+
+    The rule is the last one of the funnel, which keeps off the nodes that pass all others.
+    """
+    verdict = verdict_of_reasons(why)
+    if verdict is None:
+        return UNKNOWN
+    match why[0]:
+        case FewMembers():
+            return f"{verdict}/gang-minimum"
+        case GroupTooLarge():
+            return f"{verdict}/gang-group"
+    if len(funnel) > 1:
+        return f"{verdict}/{funnel[-1].rule.replace(' ', '-')}"
+    return verdict.value

@@ -1,8 +1,11 @@
-"""Dumps: an Instance made of the objects of a cluster, and a summary of what became of them."""
+"""Dumps: an Instance made of the objects of a cluster, and a summary of what became of them.
+
+Machines are given names; nodes with equal insides share one machine.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +21,6 @@ from placer.kubernetes.doubts import EVERY_NODE
 from placer.kubernetes.extended_resources import with_extended_resource_claims
 from placer.kubernetes.gangs import gangs_of, legal_gangs
 from placer.kubernetes.held_claims import HeldClaims
-from placer.kubernetes.machines import MachinesMet
 from placer.kubernetes.node_facts import NodeFacts
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.salvage import as_node_offering_nothing, without_allocation_records
@@ -27,7 +29,7 @@ from placer.kubernetes.summary import DumpSummary
 from placer.kubernetes.volumes import WaitingPodVolumes
 from placer.kubernetes.waiting import pods_to_place_and_left_out, with_nominated
 from placer_models.affinity import SYSTEM_NAMESPACE
-from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
@@ -422,3 +424,34 @@ def _withhold_claimed(
             left = sorted(node.machine.topology.online - node.reserved_cpus - of_pods)
             node.reserve(set(left[:fewer]))
             node.hide_cpu_ids()
+
+
+@dataclass(slots=True)
+class MachinesMet:
+    """The machines met so far."""
+
+    _known: dict[Machine, Machine] = field(default_factory=dict)
+    _names: set[str] = field(default_factory=set)
+
+    def named(self, machine: Machine) -> Machine:
+        """Return the machine with a unique name; equal machines get the same name."""
+        found = self._known.get(machine)
+        if found is None:
+            base = machine.name or _described(machine)
+            name, number = base, 2
+            while name in self._names:
+                name, number = f"{base}-{number}", number + 1
+            self._names.add(name)
+            found = replace(machine, name=name, title=machine.title or name)
+            self._known[machine] = found
+        return found
+
+
+def _described(machine: Machine) -> str:
+    """Return a name for an unnamed machine, made from what is inside."""
+    topology = machine.topology
+    gpus = sum(device.type == GPU for device in machine.devices)
+    parts = [f"{len(topology.cpus)}-cpus"]
+    parts += [f"{len(topology.numa_nodes)}-numa"] if len(topology.numa_nodes) > 1 else []
+    parts += [f"{gpus}-gpus"] if gpus else []
+    return "-".join(parts)

@@ -1,12 +1,15 @@
-"""The fewest new bins for all items, with proof: bins are filled one after another."""
+"""The fewest new bins for all items, with proof: bins are filled one after another.
+
+A good filling is found by diving: what the linear program uses whole is kept, and the rest solved
+again.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from placer.packing.bins import Counts, Filling, PackingProblem
-from placer.packing.dive import filled_by_diving
 from placer.packing.knapsack import full_patterns
-from placer.packing.prices import ItemPrices, PackingProgram
+from placer.packing.prices import BinPatternUse, ItemPrices, PackingProgram
 from placer.packing.step_limit import StepBudget, StepLimitError
 
 
@@ -122,3 +125,67 @@ def _volume_bound(packing: PackingProblem) -> int:
         if room and needed > 0:
             most = max(most, -(-needed // room))
     return most
+
+
+_NEARLY = 1e-6
+
+
+def filled_by_diving(packing: PackingProblem, pricing: PackingProgram) -> Filling:
+    """Return a filling of all items, each of which fits a fresh bin.
+
+    Where the linear program uses no pattern whole, the pattern that it uses most is kept.
+    Whatever it leaves over at the end goes in by first fit.
+
+    Raises:
+        StepLimitError: The steps are spent before the end.
+
+    """
+    waiting = list(range(len(packing.bins)))
+    filling: Filling = [[0] * len(packing.counts) for _ in packing.bins]
+    left = packing.counts
+    while any(left):
+        _, uses = pricing.best(left, waiting)
+        before = left
+        for use in _to_keep(uses):
+            for _ in range(max(1, int(use.times + _NEARLY))):
+                pattern = tuple(map(min, use.pattern, left))
+                left = tuple(a - b for a, b in zip(left, pattern, strict=True))
+                if use.bin is not None:
+                    filling[use.bin] = list(pattern)
+                    waiting.remove(use.bin)
+                elif any(pattern):
+                    filling.append(list(pattern))
+        if left == before:
+            break
+    return completed_filling(packing, filling)
+
+
+def completed_filling(packing: PackingProblem, filling: Filling) -> Filling:
+    """Return the filling with all items of the packing; each of them fits a fresh bin."""
+    rooms = []
+    for number, items in enumerate(filling):
+        bin = packing.bin(number)
+        room = bin.room
+        for item, count in enumerate(items):
+            room = bin.without(room, item, count)
+        rooms.append(room)
+    filling = [list(items) for items in filling]
+    for item, wanted in enumerate(packing.counts):
+        left = wanted - sum(items[item] for items in filling)
+        number = 0
+        while left:
+            if number == len(filling):
+                rooms.append(packing.fresh.room)
+                filling.append([0] * len(packing.counts))
+            bin = packing.bin(number)
+            while left and bin.fits(rooms[number], item):
+                rooms[number] = bin.without(rooms[number], item)
+                filling[number][item] += 1
+                left -= 1
+            number += 1
+    return filling
+
+
+def _to_keep(uses: list[BinPatternUse]) -> list[BinPatternUse]:
+    whole = [use for use in uses if use.times >= 1 - _NEARLY]
+    return whole or sorted(uses, key=lambda use: use.times)[-1:]

@@ -1,4 +1,4 @@
-"""The answer of a plan as a document for programs; prices are decimals, written as text."""
+"""The answers of plans as documents for programs; prices are decimals, written as text."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -12,12 +12,14 @@ from placer.plan.answer import (
     QuestionChange,
 )
 from placer.plan.cases import plan_cases_of
+from placer.plan.fit_answer import FitCount
 from placer.plan.growth import GrowthCurve, GrowthStep
 from placer.plan.question import PlanQuestion
+from placer.plan.survive import LossOutcome, LossPurchase, SurvivalAnswer
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
 from placer_models.instance.placement_file import answer_to_json
-from placer_models.placement import Placed, Unplaced, pod_or_gang_title
+from placer_models.placement import PartlyPlaced, Placed, Unplaced, pod_or_gang_title
 from placer_models.pod import pods_of
 
 
@@ -186,3 +188,89 @@ def _unplaced(pods: Iterable[Unplaced]) -> list[Json]:
         {"name": pod_or_gang_title(one.namespace, one.name), "reasons": list(one.reasons)}
         for one in pods
     ]
+
+
+def survival_to_json(answer: SurvivalAnswer, move_budget: int, currency: str) -> Json:
+    """Return the answer as `SurvivalAnswerFile` describes it."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "SurvivalAnswer",
+        "survives": not answer.failed,
+        "tried": answer.tried,
+        "choices": answer.choices,
+        "unmended": answer.unmended,
+        "moveBudget": move_budget,
+        "outside": list(answer.outside),
+        "currency": currency,
+        "losses": [_loss(one) for one in answer.losses],
+    }
+
+
+def _loss(one: LossOutcome) -> Json:
+    placed = (
+        Placed(one.placement, (), one.moves)
+        if one.survives
+        else PartlyPlaced(one.placement, (), one.unplaced, one.moves)
+    )
+    return {
+        "name": one.loss.name,
+        "nodes": list(one.loss.nodes),
+        "alike": list(one.loss.alike),
+        "pods": one.pods,
+        "survives": one.survives,
+        "proven": one.proven,
+        "moves": len(one.moves),
+        "unplaced": _unplaced(one.unplaced),
+        "mend": None if one.mend is None else _loss_mend(one.mend),
+        "placement": answer_to_json(placed, one.instance, {}),
+    }
+
+
+def _loss_mend(mend: LossPurchase) -> Json:
+    plan = mend.plan if isinstance(mend.plan, PurchasePlan) else None
+    return {
+        "price": None if plan is None else f"{plan.price:f}",
+        "bound": None if plan is None else f"{plan.bound:f}",
+        "mix": [
+            {"offer": one.offer, "count": one.count, "price": f"{one.price:f}"} for one in mend.mix
+        ],
+    }
+
+
+def fit_to_json(steps: Sequence[FitCount], waiting: int) -> Json:
+    """Return the answer as `FitAnswerFile` describes it.
+
+    Args:
+        steps: As it is, then with each change.
+        waiting: How many other pods wait, which nobody placed.
+
+    """
+    pod = steps[0].pod
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "FitAnswer",
+        "pod": pod.name,
+        "namespace": pod.namespace,
+        "waiting": waiting,
+        "steps": [_fit_step(step) for step in steps],
+    }
+
+
+def _fit_step(step: FitCount) -> Json:
+    return {
+        "changes": list(step.changes),
+        "count": step.count,
+        "bound": step.bound,
+        "proven": step.proven,
+        "classes": [
+            {
+                "machine": one.machine,
+                "nodes": list(one.nodes),
+                "count": one.count,
+                "rule": one.rule or None,
+                "reason": one.reason,
+            }
+            for one in step.classes
+        ],
+        "placement": answer_to_json(Placed(step.placement, ()), step.instance, {}),
+    }

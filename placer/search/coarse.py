@@ -1,16 +1,19 @@
-"""A Problem without links between GPUs, for the tiers that do not look at them.
+"""Problems that leave out what some tiers do not look at: links between GPUs, default locality.
 
 Which GPUs of a NUMA node a pod gets decides no rule and no tier before the link tiers,
 unless it wants them beside other devices. So those tiers are solved over counts per cell
 (and PCIe switch), in a much smaller model, and the answer is then refined to counts per
 equivalence class. GPUs that a partition table or a scope tells apart stay as they are.
+
+Where no policy asks, the NUMA nodes and packages that a pod is on decide no rule, and no tier
+before the two tiers of default locality, which come almost last. So the tiers before those are
+solved in a model that counts equal pods together, and the result is dealt out with few places each.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
-from placer.search.default_locality import without_locality
 from placer_models.cpsat.families import sees_links
 from placer_models.device import GPU
 from placer_models.links.board import LinkedDeviceClasses, count_device_selections, selections
@@ -211,3 +214,27 @@ def _fastest(
         wanted[at] -= take
         taken.append(take)
     return tuple(taken)
+
+
+def without_locality(problem: Problem) -> Problem:
+    """Return the Problem with pods that may be on any NUMA nodes and packages."""
+    if not any(fit and fit.locality for of_shape in problem.fits for fit in of_shape):
+        return problem
+    anywhere: dict[int, Fit | None] = {}
+    for of_shape in problem.fits:
+        for fit in of_shape:
+            if id(fit) not in anywhere:  # Most kinds of nodes share theirs.
+                anywhere[id(fit)] = replace(fit, locality=None) if fit and fit.locality else fit
+    fits = tuple(tuple(anywhere[id(fit)] for fit in of_shape) for of_shape in problem.fits)
+    return replace(problem, fits=fits)
+
+
+def without_device_choices(problem: Problem) -> Problem:
+    """Return the Problem with shares that may come from any devices that fit."""
+    if not any(need.choice for shape in problem.shapes for need in shape.shares):
+        return problem
+    shapes = tuple(
+        replace(shape, shares=tuple(replace(need, choice=None) for need in shape.shares))
+        for shape in problem.shapes
+    )
+    return replace(problem, shapes=shapes)

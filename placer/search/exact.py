@@ -7,8 +7,13 @@ from dataclasses import replace
 from ortools.sat.python.cp_model import CpSolver
 
 from placer.search.budget import Budget
-from placer.search.cp import SolverError, optimise_expression, replace_hints, solution_values
-from placer.search.model_answer import ModelAnswer
+from placer.search.cp import (
+    ModelAnswer,
+    SolverError,
+    optimise_expression,
+    replace_hints,
+    solution_values,
+)
 from placer_models.cluster import Instance
 from placer_models.cpsat.batch_model import BatchModel, build_batch_model, units_of
 from placer_models.cpsat.places import hint_of, read_solved_choices

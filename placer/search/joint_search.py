@@ -15,8 +15,13 @@ from placer.judge.measure import Worth, measure
 from placer.search.baseline import StartingAccounts
 from placer.search.bound_notes import BoundOrigins, Bounds
 from placer.search.budget import Budget
-from placer.search.coarse import links_matter, refine_coarse_choices, without_links
-from placer.search.default_locality import without_device_choices, without_locality
+from placer.search.coarse import (
+    links_matter,
+    refine_coarse_choices,
+    without_device_choices,
+    without_links,
+    without_locality,
+)
 from placer.search.equal_pods import part_equal_pods
 from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignment_count, search_exactly
 from placer.search.exchanges.lots import exchange_lots_of

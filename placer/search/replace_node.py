@@ -7,8 +7,7 @@ from placer.counting.placements import Unrealisable, choices_from_placement, rea
 from placer.greedy.expected.scorer import ExpectedScoring
 from placer.greedy.place import place_greedily
 from placer.search.budget import Budget
-from placer.search.coarse import refine_coarse_choices, without_links
-from placer.search.default_locality import without_locality
+from placer.search.coarse import refine_coarse_choices, without_links, without_locality
 from placer.search.exact import search_exactly, tell_nobody, trivial_tier_bounds
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance

@@ -11,8 +11,8 @@ from placer.judge.breaches import breaches, breaches_of_complete_placement
 from placer.judge.measure import measure
 from placer.search import exact
 from placer.search.budget import Budget
+from placer.search.coarse import without_locality
 from placer.search.cp import SolverError
-from placer.search.default_locality import without_locality
 from placer.search.exact import search_exactly, trivial_tier_bounds
 from placer.search.options import SolveOptions
 from placer.state.batch import build_problem

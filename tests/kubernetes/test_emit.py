@@ -11,8 +11,7 @@ from claim_worlds import claim, claiming, device_class, resource_slice
 from dump_worlds import objects_of
 from kubernetes_worlds import Json, device, held, lsr, node, owned, pod, topology
 from placer.kubernetes.dump import instance_of
-from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.kinds import emitted_files
+from placer.kubernetes.emit.kinds import EmitKind, emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import object_file_text
 from placer.search.options import Engine, SolveOptions

@@ -26,8 +26,7 @@ from placer.counting.account import accounts_of
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.claims import FINALIZER
-from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.kinds import emitted_files
+from placer.kubernetes.emit.kinds import EmitKind, emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import object_file_text
 from placer.search.options import Engine, SolveOptions

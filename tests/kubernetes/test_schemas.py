@@ -14,8 +14,7 @@ from dump_worlds import dump_world, objects_of
 from json_schemas import SchemaError, check_object
 from kubernetes_worlds import device, pod, topology
 from placer.kubernetes.dump import instance_of, read_dump
-from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.kinds import emitted_files
+from placer.kubernetes.emit.kinds import EmitKind, emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import object_file_text
 from placer.kubernetes.objects import Objects

@@ -19,7 +19,7 @@ from prometheus_client import CollectorRegistry, Counter
 
 from placer.node.agent import serve
 from placer.node.agent import watch as watch_module
-from placer.node.agent.notify import notify_systemd, watchdog_s
+from placer.node.agent.run import notify_systemd, watchdog_s
 from placer.node.agent.serve import Server, check_local_address
 from placer.node.agent.watch import ANYTHING, CgroupWatch, WaitInterrupter
 from placer.node.errors import NodeRefusedError

@@ -18,9 +18,8 @@ from placer.judge.breaches import breaches
 from placer.plan.answer import NoPlanExists, NoPlanFound, PurchasePlan
 from placer.plan.losses import NodeLoss, instance_after_loss, losses_of_domains, losses_of_nodes
 from placer.plan.question import NodeOffer
-from placer.plan.survival import LossPurchase, SurvivalTask, solve_survival_task
-from placer.plan.survival_json import survival_to_json
-from placer.plan.survive import survive
+from placer.plan.survive import LossPurchase, SurvivalTask, solve_survival_task, survive
+from placer.plan.to_json import survival_to_json
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_cli.commands.schema import SchemaDocumentKind, schema_of

@@ -7,8 +7,7 @@ from ortools.sat.python.cp_model import CpModel, CpSolver
 
 from placer.search import cp
 from placer.search.budget import Budget
-from placer.search.cp import SolverError, combined_results, optimise_expression
-from placer.search.model_answer import ModelAnswer
+from placer.search.cp import ModelAnswer, SolverError, combined_results, optimise_expression
 from placer.search.options import SolveOptions
 from placer_models.goals import Sense
 

@@ -6,11 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.packing.bins import Bin, PackingProblem
-from placer.packing.dive import completed_filling
-from placer.packing.fewest import pack_into, pack_into_fewest_bins
+from placer.packing.fewest import completed_filling, pack_into, pack_into_fewest_bins
 from placer.packing.knapsack import dearest_choice, full_patterns
-from placer.packing.prices import ItemPrices, PackingProgram
-from placer.packing.simplex import simplex_maximum
+from placer.packing.prices import ItemPrices, PackingProgram, simplex_maximum
 from placer.packing.step_limit import StepBudget
 
 SIZES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=3)

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from placer.explain.explain import funnel_of
-from placer.explain.token import verdict_token
+from placer.explain.explanation import verdict_token
 from placer.search.options import SolveOptions
 from placer.search.what_if import WhatIfComparison
 from placer_cli.draw.breaking import BreakingText

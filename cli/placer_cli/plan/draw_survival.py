@@ -9,8 +9,7 @@ from rich.text import Text
 
 from placer.plan.answer import NoPlanExists, PurchasePlan
 from placer.plan.cases import told_loss
-from placer.plan.survival import LossOutcome
-from placer.plan.survive import SurvivalAnswer
+from placer.plan.survive import LossOutcome, SurvivalAnswer
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import TableCell, cut_table

@@ -123,7 +123,7 @@ def _fit(
         return draw_fit(steps, shape, waiting, canvas)
 
     def tree() -> object:
-        from placer.plan.fit_json import fit_to_json
+        from placer.plan.to_json import fit_to_json
 
         return fit_to_json(steps, waiting)
 

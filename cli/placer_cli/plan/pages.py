@@ -9,12 +9,10 @@ from typing import Any
 from placer.plan.answer import PlanAnswer, PurchasePlan
 from placer.plan.cases import told_loss
 from placer.plan.fit_answer import FitCount
-from placer.plan.fit_json import fit_to_json
 from placer.plan.growth import GrowthCurve
 from placer.plan.question import PlanQuestion
-from placer.plan.survival_json import survival_to_json
 from placer.plan.survive import SurvivalAnswer
-from placer.plan.to_json import growth_to_json, plan_to_json
+from placer.plan.to_json import fit_to_json, growth_to_json, plan_to_json, survival_to_json
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.texts import count_text, fold_names
 from placer_cli.plan.draw_fit import draw_fit

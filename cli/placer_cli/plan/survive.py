@@ -120,7 +120,7 @@ def _survive(
         return draw_survival(answer, nodes, domain, currency, waiting, canvas)
 
     def tree() -> object:
-        from placer.plan.survival_json import survival_to_json
+        from placer.plan.to_json import survival_to_json
 
         return survival_to_json(answer, move_budget, currency)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from placer.node.agent.clearing import return_stray_processes
 from placer.node.agent.inbox import DocumentInbox
 from placer.node.agent.owned import CpusOfOwners
-from placer.node.agent.strays import return_stray_processes
 from placer.node.apply import apply_here, recover, retry_while_cgroups_vanish
 from placer.node.cgroups import CPUS, MEMS, Cgroups, parent_path
 from placer.node.container_roots import OUR_ROOT

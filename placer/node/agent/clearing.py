@@ -2,6 +2,10 @@
 
 Before anything is moved, what it was and what it becomes are on disk (`cleared.json`), so that
 also a later agent can put it back. What somebody else has changed since is left as it is.
+
+Strays, too, go back: processes that the kernel moved out of a cpuset (version 1). When the last CPU
+of a cpuset goes offline, its processes go to the cpuset above, and stay there when the CPU comes
+back. The other hierarchies keep them, and so say where they belong.
 """
 
 import errno
@@ -12,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from placer.node.agent.strangers import Stranger, StrangerKind, mask_of, read_mask, read_task_stat
+from placer.node.cgroups import CPU, CPUSET, Cgroups
 from placer.node.state import AppliedState
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
@@ -192,3 +197,29 @@ def _written(one: MovedStranger) -> dict[str, str]:
 def _read(tree: dict[str, str]) -> MovedStranger:
     old, was, new = (parse_cpu_list(tree[name]) for name in ("old", "was", "new"))
     return MovedStranger(StrangerKind(tree["kind"]), tree["key"], tree["name"], old, was, new)
+
+
+def return_stray_processes(cgroups: Cgroups, leaves: Iterable[str]) -> int:
+    """Move strayed processes back to their containers' cgroups, and return how many there were."""
+    if cgroups.version == 2:
+        return 0
+    moved = 0
+    for cgroup in leaves:
+        here = _processes(cgroups, CPUSET, cgroup)
+        for process in sorted(_processes(cgroups, CPU, cgroup) - here):
+            try:
+                cgroups.files.write(cgroups.path(CPUSET, cgroup, "cgroup.procs"), process)
+            except ProcessLookupError:
+                continue  # it ended meanwhile
+            log.info(
+                "brought a process back to its cpuset", extra={"pid": process, "cgroup": cgroup}
+            )
+            moved += 1
+    return moved
+
+
+def _processes(cgroups: Cgroups, controller: str, cgroup: str) -> set[str]:
+    try:
+        return set(cgroups.files.read(cgroups.path(controller, cgroup, "cgroup.procs")).split())
+    except FileNotFoundError:
+        return set()

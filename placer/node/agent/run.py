@@ -1,7 +1,12 @@
-"""Main loop of the agent, until it is told to stop."""
+"""Main loop of the agent, until it is told to stop.
+
+systemd is notified (sd_notify) by a datagram to the socket that it names.
+"""
 
 import logging
+import os
 import signal
+import socket
 import threading
 import time
 from contextlib import ExitStack
@@ -12,7 +17,6 @@ from placer.node.agent.agent import Agent, OnDrift
 from placer.node.agent.gpus import GpuHealthWatch
 from placer.node.agent.inbox import DocumentInbox
 from placer.node.agent.metrics import AgentMetrics
-from placer.node.agent.notify import notify_systemd, watchdog_s
 from placer.node.agent.owned import CpusOfOwners
 from placer.node.agent.sentinel import FileChangeDetector, allow_many_files
 from placer.node.agent.serve import Server
@@ -302,3 +306,26 @@ class _Turns:
         if self._watchdog_s is not None and now - self._told >= self._watchdog_s:
             self._told = now
             notify_systemd("WATCHDOG=1")
+
+
+def notify_systemd(*lines: str) -> bool:
+    """Send lines such as ``READY=1``; return whether anybody listens."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return False
+    if address.startswith("@"):  # an abstract name, which is not in the file system
+        address = "\0" + address[1:]
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
+            sender.sendto("\n".join(lines).encode(), address)
+    except OSError:
+        return False
+    return True
+
+
+def watchdog_s() -> float | None:
+    """Return half of the seconds within which systemd wants to hear from us, or None if never."""
+    if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
+        return None
+    microseconds = os.environ.get("WATCHDOG_USEC", "")
+    return int(microseconds) / 1e6 / 2 if microseconds.isdecimal() else None

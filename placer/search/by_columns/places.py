@@ -4,9 +4,10 @@ The greedy path writes a Problem for each pod, looks into nodes, and turns count
 pods, nodes and what runs there are simple, all of that follows from a few numbers: the places are
 the same to the last id, at a fraction of the cost. Where the pod or the best node is not simple
 there is no answer from here, and the greedy path gives it. The judge looks at these places as at
-all others.
+all others. The words of a place, its pool, memory, GPUs and environment, follow from its ids.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -18,17 +19,20 @@ from placer.greedy.expected.scorer import ExpectedScorer
 from placer.search.by_columns.ask_ranking import SimpleNodeRanking
 from placer.search.by_columns.simple_asks import SimpleAsk, simple_ask
 from placer.search.by_columns.simple_columns import SimpleNodeColumns
-from placer.search.by_columns.simple_words import SimplePlaceBuilder
 from placer.state.fits import best_pair_minimum_of, fit_of
 from placer.state.problem_cache import ProblemCache
 from placer.state.requirements import PodRequirements, relevant_facts_of
 from placer_models.cluster import Node, Nodes
+from placer_models.device import GPU, Device
+from placer_models.device_share import DeviceShare
+from placer_models.environment import Env
 from placer_models.incremental import PersistentTuple
-from placer_models.placement import PodPlacement
+from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.problem import Fit
 from placer_models.recent import RecentlyUsed
+from placer_models.visible_devices import UNNAMED_GPUS, gpu_environment
 
 MOST_RANKINGS, MOST_RANKED = 1_000, 8_000_000
 """How many rankings are kept at most, and how many nodes they have together, at 16 bytes each."""
@@ -135,3 +139,69 @@ def _says_nothing(fit: object) -> bool:
         and not fit.weight_missed
         and not fit.best_pair_sum
     )
+
+
+class SimplePlaceBuilder:
+    """The words for places on some nodes; those that are alike on many of them are made once."""
+
+    def __init__(self, nodes: tuple[Node, ...]) -> None:
+        """Begin with none.
+
+        Args:
+            nodes: The nodes, which are simple.
+
+        """
+        self._nodes = nodes
+        # The nodes keep their machines alive, so that ids tell them apart.
+        self._envs: dict[tuple[int, bool, tuple[int, ...]], Env] = {}
+        self._grants: dict[tuple[str, int, DeviceShare | None], DeviceGrant] = {}
+
+    def place(
+        self, gang: Gang, ask: SimpleAsk, at: int, account: Account, gpus: Sequence[int]
+    ) -> PodPlacement:
+        """Return the place of a pod.
+
+        Args:
+            gang: The gang that it is alone in.
+            ask: What it asks for.
+            at: The index of its node.
+            account: What was left there before this pod came, and others like it.
+            gpus: The positions of its GPUs among the healthy ones, ascending.
+
+        """
+        node, (pod,) = self._nodes[at], gang.pods
+        healthy = account.devices.healthy
+        grants = tuple([self._grant(healthy[position], ask.share) for position in gpus])
+        env = self._env(node, tuple([grant.minor for grant in grants]))
+        pool = account.pools.shared.cpus
+        (numa,) = account.memory.bytes_in
+        return PodPlacement(
+            name=pod.name,
+            namespace=pod.namespace,
+            gang=None if gang.lone else gang.name,
+            node=node.name,
+            cpuset=pool,
+            containers=(ContainerPlacement(ask.container, pool, devices=grants, env=env),),
+            memory_bytes=((numa, ask.memory_bytes),) if ask.memory_bytes else (),
+            devices=grants,
+            env=env,
+        )
+
+    def _grant(self, device: Device, share: DeviceShare | None) -> DeviceGrant:
+        key = device.id, device.minor, share
+        found = self._grants.get(key)
+        if found is None:
+            found = self._grants[key] = DeviceGrant(GPU, device.minor, device.id, share)
+        return found
+
+    def _env(self, node: Node, minors: tuple[int, ...]) -> Env:
+        unnamed = UNNAMED_GPUS in node.labels
+        key = id(node.machine), unnamed, minors
+        found = self._envs.get(key)
+        if found is None:
+            gpus = [device for device in node.machine.devices if device.type == GPU]
+            found = ()
+            if gpus:
+                found = gpu_environment(set(minors), gpus, has_instances=False, unnamed=unnamed)
+            self._envs[key] = found
+        return found

@@ -4,9 +4,10 @@ For each pod the first question that is answered yes gives the verdict: can no e
 node host it (never fits)? Do the running pods leave no room (not now)? Do the pods of
 this answer leave none (outvoted)? The same is asked of gangs and gang groups as wholes.
 Nothing is guessed: if the time is over before the answer is known, that is the reason.
+Devices that checkpoints of kubelets keep from pods are a reason beside the verdict (D12).
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,13 +15,13 @@ from functools import partial
 from placer.search.baseline import StartingAccounts
 from placer.search.budget import Budget
 from placer.search.reasons.alone import reason_budget
-from placer.search.reasons.checkpoints import kept_by_checkpoints, kept_from_pod_by_checkpoints
 from placer.search.reasons.gangs import (
     StagedReason,
     group_shortage,
     level_blocker,
     staged_reason_of_gang,
 )
+from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.sentences import reason_sentences
 from placer.search.reasons.stages import NodesAtStage, nodes_at_filling_stages
 from placer.search.reasons.unknown_names import KnownNames
@@ -28,12 +29,14 @@ from placer.state.network import required_levels
 from placer.state.out_of_time import OutOfTimeError
 from placer.state.requirements import PodRequirements
 from placer_models.cluster import Instance, Node, Nodes
+from placer_models.device import GPU, is_mig_instance
 from placer_models.left_out import LeftOut
 from placer_models.placement import NamespacedName, Placement, RejectedPlace, Unplaced
 from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of
 from placer_models.reasons import (
     Blocked,
     GangMinimumReason,
+    KeptByCheckpoint,
     LevelRuleReason,
     MovesAllowed,
     NoPlaceStage,
@@ -297,3 +300,41 @@ def _moves_allowed(asked: Instance) -> Iterator[MovesAllowed]:
     """Yield how many running pods could make room and may move; nothing if none could."""
     if could := len(asked.homes) + len(asked.could_leave):
         yield MovesAllowed(could, min(asked.move_budget, could))
+
+
+def kept_by_checkpoints(nodes: Sequence[Node]) -> dict[str, KeptByCheckpoint]:
+    """Return type -> how many devices checkpoints keep from pods, for types with any."""
+    devices: dict[str, int] = {}
+    where: dict[str, set[str]] = {}
+    for node in nodes:
+        if not node.checkpoint_devices:
+            continue
+        for kind, _ in node.checkpoint_devices & node.unhealthy:
+            devices[kind] = devices.get(kind, 0) + 1
+            where.setdefault(kind, set()).add(node.name)
+    return {
+        kind: KeptByCheckpoint(kind, count, len(where[kind]), len(nodes))
+        for kind, count in sorted(devices.items())
+    }
+
+
+def kept_from_pod_by_checkpoints(
+    spec: PodSpec, why: Reason, kept: Mapping[str, KeptByCheckpoint]
+) -> Iterator[KeptByCheckpoint]:
+    """Yield what checkpoints keep from a pod, where that may be why it has no place.
+
+    Args:
+        spec: What the pod asks for.
+        why: Its verdict.
+        kept: What checkpoints keep, by type.
+
+    """
+    if why == ReasonTimeout():
+        return
+    asked = {GPU if is_mig_instance(one.type) else one.type for one in spec.requests.devices}
+    if isinstance(why, Blocked):
+        demands = [d for blocker, _ in why.nodes for d in (blocker.demand, *blocker.others)]
+        named = {GPU if is_mig_instance(d.subject) else d.subject for d in demands}
+        if not any(REASON_RULES[d.rule].of_any_device for d in demands):
+            asked &= named
+    yield from (kept[kind] for kind in sorted(asked & kept.keys()))
