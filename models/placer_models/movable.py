@@ -62,31 +62,13 @@ def _always(spec: PodSpec, node: Node) -> bool:
     return True
 
 
-# A pod stays if its place depends on a part of a pool, on virtual functions, on a device strategy
-# or on the parts of its containers: counts do not show that such a pod has just what it had.
-
-
-def _is_aligned_as_a_whole(spec: PodSpec, node: Node) -> bool:
-    return AlignmentScope.CONTAINER not in (spec.scope, node.scope)
-
-
-def _has_no_burst(spec: PodSpec, node: Node) -> bool:
-    return not spec.constrained_burst
-
-
-def _has_no_functions(spec: PodSpec, node: Node) -> bool:
-    return not spec.functions
-
-
-def _has_no_strategies(spec: PodSpec, node: Node) -> bool:
-    return not (spec.strategies or spec.variants)
-
-
 def _as_relations_say(family: RuleFamily) -> Callable[[PodSpec, Node], bool]:
     relations = [relation for relation in RELATIONS if relation.family is family]
     return lambda spec, node: all(relation.movable(spec, node) for relation in relations)
 
 
+# A pod stays if its place depends on a part of a pool, on virtual functions, on a device strategy
+# or on the parts of its containers: counts do not show that such a pod has just what it had.
 MOVABLE: dict[RuleFamily, Callable[[PodSpec, Node], bool]] = {
     **{relation.family: _as_relations_say(relation.family) for relation in RELATIONS},
     RuleFamily.GANGS: _always,
@@ -94,8 +76,10 @@ MOVABLE: dict[RuleFamily, Callable[[PodSpec, Node], bool]] = {
     RuleFamily.AMOUNTS: _always,
     RuleFamily.CPUS: _always,
     RuleFamily.NUMA: _always,
-    RuleFamily.CONTAINERS: _is_aligned_as_a_whole,
-    RuleFamily.BOUND: _has_no_burst,
+    RuleFamily.CONTAINERS: lambda spec, node: (
+        AlignmentScope.CONTAINER not in (spec.scope, node.scope)
+    ),
+    RuleFamily.BOUND: lambda spec, _: not spec.constrained_burst,
     RuleFamily.LOCALITIES: _always,
     RuleFamily.NUMA_STRATEGY: _always,
     RuleFamily.EXCLUSIVITY: _always,
@@ -105,9 +89,9 @@ MOVABLE: dict[RuleFamily, Callable[[PodSpec, Node], bool]] = {
     RuleFamily.SWITCHES: _always,
     RuleFamily.MIG: _always,
     RuleFamily.SHARES: _always,
-    RuleFamily.FUNCTIONS: _has_no_functions,
+    RuleFamily.FUNCTIONS: lambda spec, _: not spec.functions,
     RuleFamily.JOINT: _always,
-    RuleFamily.DEVICE_STRATEGY: _has_no_strategies,
+    RuleFamily.DEVICE_STRATEGY: lambda spec, _: not (spec.strategies or spec.variants),
     RuleFamily.DEVICE_CHOICE: _always,
     RuleFamily.OPENED: _always,
     RuleFamily.MOVES: _always,

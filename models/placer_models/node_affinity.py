@@ -44,7 +44,7 @@ class NodeTerm:
         return (
             asked
             and labels_meet(labels, self.expressions)
-            and labels_meet(_named(name), self.fields)
+            and labels_meet(((NAME_FIELD, name),), self.fields)
         )
 
     @property
@@ -114,7 +114,3 @@ class NodeAffinity(TypeChecked):
     def names(self) -> frozenset[str]:
         """Names of the nodes that the terms tell apart from others."""
         return frozenset(name for term in self.terms for one in term.fields for name in one.values)
-
-
-def _named(name: str) -> Labels:
-    return ((NAME_FIELD, name),)

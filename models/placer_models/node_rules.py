@@ -46,10 +46,6 @@ def _met(spec: PodSpec, node: Node) -> Iterator[Taint]:
     return untolerated(node.taints, spec.tolerations, keep_off=True)
 
 
-def _is_allowed(spec: PodSpec, node: Node) -> bool:
-    return spec.node_affinity is None or spec.node_affinity.allows(node.name, node.labels)
-
-
 NODE_RULES = {
     rule.name: rule
     for rule in (
@@ -82,7 +78,9 @@ NODE_RULES = {
         NodeRule(
             "node-affinity",
             asked=lambda spec, _: bool(spec.node_affinity and spec.node_affinity.required),
-            kept=_is_allowed,
+            kept=lambda spec, node: (
+                spec.node_affinity is None or spec.node_affinity.allows(node.name, node.labels)
+            ),
             dropped=lambda spec, node: (replace(spec, node_affinity=None), node),
             said=lambda spec: f"asks {spec.node_affinity}",
         ),

@@ -82,28 +82,8 @@ class DomainLimit(Protocol):
         """The nodes in some domain, as one part of a sentence."""
 
 
-def _each_by_itself(_: Askers) -> Lookout:
-    return lambda runner, _: (PodAsSeen(runner.pod.key),)
-
-
-def _nothing_carried(_: PodSpec, witness: PodSpec) -> PodSpec:
-    return witness
-
-
 def _unchanged(spec: PodSpec) -> PodSpec:
     return spec
-
-
-def _no_terms(_: PodSpec) -> Iterable[AffinityTerm]:
-    return ()
-
-
-def _no_topologies(_: PodSpec) -> Iterable[str]:
-    return ()
-
-
-def _no_limits(_: PodSpec, __: str) -> Iterable[DomainLimit]:
-    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,13 +121,13 @@ class Relation:
     asked_by_gang: Callable[[Gang | RunningGang], bool] = lambda _: False
     without_company: Callable[[PodSpec], PodSpec] = _unchanged
     may_open: Callable[[PodSpec], bool] = lambda _: True
-    firsts: Callable[[PodSpec], Iterable[AffinityTerm]] = _no_terms
-    topologies: Callable[[PodSpec], Iterable[str]] = _no_topologies
-    lookout: Callable[[Askers], Lookout] = _each_by_itself
-    carried: Callable[[PodSpec, PodSpec], PodSpec] = _nothing_carried
+    firsts: Callable[[PodSpec], Iterable[AffinityTerm]] = lambda _: ()
+    topologies: Callable[[PodSpec], Iterable[str]] = lambda _: ()
+    lookout: Callable[[Askers], Lookout] = lambda _: lambda runner, _: (PodAsSeen(runner.pod.key),)
+    carried: Callable[[PodSpec, PodSpec], PodSpec] = lambda _, witness: witness
     rule: str = ""
     tier: Tier | None = None
-    limits: Callable[[PodSpec, str], Iterable[DomainLimit]] = _no_limits
+    limits: Callable[[PodSpec, str], Iterable[DomainLimit]] = lambda *_: ()
 
     def movable(self, spec: PodSpec, _: Node) -> bool:
         """Return whether a running pod may be considered for another place, as to this rule.
@@ -236,10 +216,6 @@ def _lookout(*, inside: bool) -> Callable[[Askers], Lookout]:
     return lookout
 
 
-def _terms_carried(spec: PodSpec, witness: PodSpec) -> PodSpec:
-    return replace(witness, affinity=tuple(filter(_keeps_domain, spec.affinity)))
-
-
 def domain_limit_pod_relation(
     rule: str,
     word: str,
@@ -319,7 +295,9 @@ RELATIONS = (
         firsts=_firsts(inside=False),
         topologies=lambda spec: (term.topology for term in spec.affinity if term.wide),
         lookout=_lookout(inside=False),
-        carried=_terms_carried,
+        carried=lambda spec, witness: replace(
+            witness, affinity=tuple(filter(_keeps_domain, spec.affinity))
+        ),
     ),
     Relation(
         family=RuleFamily.IN_NODE_AFFINITY,

@@ -150,7 +150,9 @@ def _most_left(resource: str, trials: ChangeTrials) -> int | None:
     """
     accounts = trials.counted.accounts
     if resource == "memory":
-        return max((sum(map(_at_least_0, a.memory.bytes_in.values())) for a in accounts), default=0)
+        return max(
+            (sum(max(0, has) for has in a.memory.bytes_in.values()) for a in accounts), default=0
+        )
     pods = [pod for gang in trials.instance.gangs for pod in gang.pods]
     if any(resource in dict(pod.spec.strategies) for pod in pods):
         return None
@@ -159,10 +161,6 @@ def _most_left(resource: str, trials: ChangeTrials) -> int | None:
             (sum(kind == resource for kind, _ in a.devices.free) for a in accounts), default=0
         )
     return None
-
-
-def _at_least_0(amount: int) -> int:
-    return max(0, amount)
 
 
 def _without_policies_none_fits(least: Option, trials: ChangeTrials) -> bool:

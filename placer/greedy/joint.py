@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import chain, product
 
-from placer.greedy.inside import PlaceInside, TierCosts
+from placer.greedy.inside import TierCosts
 from placer.greedy.masks import cell_sets_holding
 from placer_models.alignment import fewest_cells
 from placer_models.device import GPU
@@ -280,8 +280,4 @@ def _covering(
     return tuple(taken)
 
 
-def _apart(place: PlaceInside) -> int:
-    return place.devices.apart
-
-
-COSTS: TierCosts = {JOINT: _apart}
+COSTS: TierCosts = {JOINT: lambda place: place.devices.apart}

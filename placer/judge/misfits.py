@@ -14,7 +14,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.illegal_running import LEGAL, counted_as_legal, illegality
 from placer_models.moves import Mended, movable_pods, rules_mended
 from placer_models.placement import Placement
-from placer_models.pod import Gang, Pod
+from placer_models.pod import Gang
 from placer_models.policy import AlignmentScope
 from placer_models.reach import without_asks_beyond_node
 from placer_models.taints import TaintEffect
@@ -78,7 +78,8 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
     open_node = replace(node, cordoned=False, closed=False, taints=lasting)
     places = [replace(runner.placement, gang=None) for runner in running]
     running = [replace(runner, pod=without_asks_beyond_node(runner.pod)) for runner in running]
-    gangs = [_alone(runner.pod) for runner in running]
+    pods = [runner.pod for runner in running]
+    gangs = [Gang(pod.name, pod.namespace, (pod,), 1, lone=True) for pod in pods]
     # These are their homes, so that what they count on NUMA nodes may be shared out anew.
     together = Instance((open_node,), tuple(gangs), homes=tuple(places))
     if not any(
@@ -124,10 +125,6 @@ def _message(runner: RunningPod, found: Sequence[Breach]) -> str:
 def rules_mended_by_moves(instance: Instance, placement: Placement) -> Mended:
     """Return, for the running pods that a placement moves, the rules that they broke at home."""
     return rules_mended(movable_pods(instance, breaches_of_complete_placement), placement)
-
-
-def _alone(pod: Pod) -> Gang:
-    return Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
 
 
 def _parts_are_known(node: Node, runner: RunningPod) -> bool:

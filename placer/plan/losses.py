@@ -123,7 +123,7 @@ def combined_losses(losses: Sequence[NodeLoss], number: int) -> Iterator[NodeLos
         number: How many nodes are lost at once.
 
     """
-    yield from (_joined(some) for some in _choices(losses, number))
+    yield from (NodeLoss(" + ".join(some), tuple(some)) for some in _choices(losses, number))
 
 
 def _choices(losses: Sequence[NodeLoss], number: int) -> Iterator[tuple[str, ...]]:
@@ -136,10 +136,6 @@ def _choices(losses: Sequence[NodeLoss], number: int) -> Iterator[tuple[str, ...
         for taken in range(min(number, len(names)), 0, -1):
             for rest in _choices(losses[index + 1 :], number - taken):
                 yield (*names[:taken], *rest)
-
-
-def _joined(names: Sequence[str]) -> NodeLoss:
-    return NodeLoss(" + ".join(names), tuple(names))
 
 
 def _once(losses: Iterable[tuple[str, tuple[str, ...], Hashable]]) -> tuple[NodeLoss, ...]:

@@ -126,7 +126,9 @@ class ClusterState:
             pods = (_as_bound(runner, before.node, node) for runner in before.pods)
             return self._with((settled_node_record(node, pods),))
         more = (*self.records, settled_node_record(node, ()))
-        return _bound(sorted(more, key=_name_of), self.node_of, self.version + 1)
+        return _bound(
+            sorted(more, key=lambda record: record.node.name), self.node_of, self.version + 1
+        )
 
     def without_node(self, name: str) -> "ClusterState":
         """Return the state without a node on which nothing runs."""
@@ -239,10 +241,6 @@ def _bound(
 def _reaches(record: NodeRecord) -> bool:
     """Return whether a pod runs there whose rules reach beyond the node."""
     return any(reaches_beyond(spec) for spec, _ in record.account.affine)
-
-
-def _name_of(record: NodeRecord) -> str:
-    return record.node.name
 
 
 def settled_node_record(node: Node, pods: Iterable[RunningPod]) -> NodeRecord:

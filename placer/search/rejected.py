@@ -185,11 +185,8 @@ def _first_with_fault(
         faults = found.faults if isinstance(found, RejectedPlacement) else ()
         if any((one.rule, one.subject) == (fault.rule, fault.subject) for one in faults):
             return [indices[count - 1]]
-    return indices if fault.subject in _gangs(instance) else indices[-1:]
-
-
-def _gangs(instance: Instance) -> set[str]:
-    return {pod_or_gang_title(*gang.key) for gang in instance.gangs}
+    gangs = {pod_or_gang_title(*gang.key) for gang in instance.gangs}
+    return indices if fault.subject in gangs else indices[-1:]
 
 
 def _without(problem: Problem, lost: Mapping[int, set[int]]) -> Problem:

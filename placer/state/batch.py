@@ -37,8 +37,8 @@ from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import BINDING, AlignmentScope, GatherLevel
 from placer_models.problem.dimensions import SHARED_POOL, Dimension, cell_dimensions
 from placer_models.problem.node_state import CoreDistinction, NodeState
-from placer_models.problem.problem import Choice, Problem, Shape
-from placer_models.problem.tasks import NO_AFFINITIES, GangTask, InNodeAffinity
+from placer_models.problem.problem import Choice, Problem
+from placer_models.problem.tasks import NO_AFFINITIES, GangTask
 
 
 def build_problem(
@@ -105,7 +105,9 @@ def build_problem(
         for shape, those in on_kinds.items():
             for one in those:
                 own[one] = own[shape]
-        shapes = tuple(map(_with_in_node_affinity, shapes, own))
+        shapes = tuple(
+            replace(shape, in_node_affinity=one) for shape, one in zip(shapes, own, strict=True)
+        )
         granularity = CoreDistinction.WHO if met.on_cores else granularity
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     encoding = StateEncoding(
@@ -199,10 +201,6 @@ def _homes(
     )
     known = choices_from_placement(instance, accounts, problem, inside)
     return tuple(sorted((i, known.get(i)) for i in (index_of[h.key] for h in instance.homes)))
-
-
-def _with_in_node_affinity(shape: Shape, affinity: InNodeAffinity | None) -> Shape:
-    return replace(shape, in_node_affinity=affinity)
 
 
 def _gangs(

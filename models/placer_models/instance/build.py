@@ -1,6 +1,6 @@
 """Instances built from all their documents: by the schema first, then by all of them together."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -299,7 +299,10 @@ def _build(
     waiting = GangReader(pods, levels.known)
     gangs: list[Gang] = []
     asked = [
-        WaitingPodParts(file.pods, _with_places(file.gangs, place), place) for file, place in files
+        WaitingPodParts(
+            file.pods, [(gang, place.at("gangs", i)) for i, gang in enumerate(file.gangs)], place
+        )
+        for file, place in files
     ]
     asked += beside.demand if beside else ()
     for one in asked:
@@ -328,7 +331,7 @@ def _build(
         gangs=legal.gangs,
         groups=legal.groups,
         running=in_place,
-        name=next(_names(files), ""),
+        name=next((file.metadata.name for file, _ in files if file.metadata.name), ""),
         move_budget=_once("moveBudget", [(f.move_budget, place) for f, place in files]) or 0,
         running_gangs=together.finish(),
         strategy=_once("strategy", [(f.strategy, place) for f, place in files])
@@ -347,19 +350,9 @@ def _whole_list(item: DocumentLocation) -> DocumentLocation:
     return DocumentLocation(item.document, item.faults, item.path[:-1])
 
 
-def _with_places(
-    gangs: Sequence[GangPart], place: DocumentLocation
-) -> list[tuple[GangPart, DocumentLocation]]:
-    return [(gang, place.at("gangs", i)) for i, gang in enumerate(gangs)]
-
-
 def _once(field: str, said: Sequence[tuple[T | None, DocumentLocation]]) -> T | None:
     """Return what one of the documents says; it is a fault if a second one says it, too."""
     given = [(value, place) for value, place in said if value is not None]
     for _, place in given[1:]:
         place.at(field).fault("is given by another document already; give it once")
     return given[0][0] if given else None
-
-
-def _names(files: Sequence[tuple[InstanceFile, DocumentLocation]]) -> Iterator[str]:
-    return (file.metadata.name for file, _ in files if file.metadata.name)

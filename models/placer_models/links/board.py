@@ -138,14 +138,10 @@ def device_classes_by_links(
     )
 
 
-def _always(_: int, __: int) -> bool:
-    return True
-
-
 def equivalence_classes(
     rows: Sequence[Sequence[int]],
     facts: Sequence[object],
-    alike: Callable[[int, int], bool] = _always,
+    alike: Callable[[int, int], bool] = lambda *_: True,
 ) -> list[list[int]]:
     """Return the equivalence classes of a symmetric matrix, ordered by first member.
 

@@ -340,10 +340,6 @@ class Relax:
         return f"relax={_text(self.key)}.{self.policy}"
 
 
-def _without_alignment(spec: PodSpec) -> PodSpec:
-    return replace(spec, alignment=None)
-
-
 def _preferring_to_be_apart(spec: PodSpec) -> PodSpec:
     if spec.exclusive in (None, ExclusivePolicy.NONE):
         return spec
@@ -355,7 +351,7 @@ def _preferring_its_bind_policy(spec: PodSpec) -> PodSpec:
 
 
 POLICIES: Mapping[str, Callable[[PodSpec], PodSpec]] = {
-    "numaPolicy": _without_alignment,
+    "numaPolicy": lambda spec: replace(spec, alignment=None),
     "cpuExclusivePolicy": _preferring_to_be_apart,
     "cpuBindPolicy": _preferring_its_bind_policy,
 }

@@ -124,9 +124,7 @@ def _xgmi(
             gb_per_s = min(all_ / 1000 if all_ > 0 else XGMI_GB_PER_S, 100_000.0)
             kind = f"XGMI{all_ // one}" if 0 < one <= all_ else "XGMI"
             pair = (min(i, j), max(i, j))
-            direct[pair] = min(direct.get(pair, (kind, gb_per_s)), (kind, gb_per_s), key=_rate)
+            direct[pair] = min(
+                direct.get(pair, (kind, gb_per_s)), (kind, gb_per_s), key=lambda link: link[1]
+            )
     return direct, nominal
-
-
-def _rate(link: tuple[str, float]) -> float:
-    return link[1]

@@ -91,26 +91,14 @@ def _memory(asked: PodOnNode) -> Iterator[RuleDemand]:
         yield RuleDemand("memory")
 
 
-def _without_memory(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
-    return with_changed_requests(asked, lambda requests: replace(requests, memory_bytes=0))
-
-
 def _memory_left(account: Account) -> dict[int | None, int]:
     return {home: max(0, amount) for home, amount in account.memory.bytes_in.items()}
-
-
-def _too_little_memory(_: RuleDemand, asked: PodOnNode, account: Account) -> bool:
-    return asked.spec.requests.memory_bytes > sum(_memory_left(account).values())
 
 
 def _memory_amounts(_: RuleDemand, asked: PodOnNode, account: Account) -> AskedAndLeft:
     return AskedAndLeft(
         asked.spec.requests.memory_bytes, sum(_memory_left(account).values()), BYTES
     )
-
-
-def _memory_per_numa_node(_: RuleDemand, asked: PodOnNode, account: Account) -> PerNumaNode:
-    return asked.spec.requests.memory_bytes, _memory_left(account)
 
 
 def _hugepages(asked: PodOnNode) -> Iterator[RuleDemand]:
@@ -161,14 +149,20 @@ MEMORY = (
         name="memory",
         takes_memory=True,
         asked=_memory,
-        without=_without_memory,
+        without=lambda asked, _: with_changed_requests(
+            asked, lambda requests: replace(requests, memory_bytes=0)
+        ),
         brief=lambda _, spec: format_bytes(spec.requests.memory_bytes),
-        lacks=_too_little_memory,
+        lacks=lambda _, asked, account: (
+            asked.spec.requests.memory_bytes > sum(_memory_left(account).values())
+        ),
         settles=always_settled_by_counting,
         amounts=_memory_amounts,
         column=demand_subject_key,
         is_amount=True,
-        per_numa_node=_memory_per_numa_node,
+        per_numa_node=lambda _, asked, account: (
+            (asked.spec.requests.memory_bytes, _memory_left(account))
+        ),
     ),
     ReasonRule(
         name="hugepages",

@@ -50,16 +50,8 @@ def _without_cpus(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
     return with_changed_requests(asked, lambda requests: replace(requests, cpu_milli=0))
 
 
-def _too_few_cpus(_: RuleDemand, asked: PodOnNode, account: Account) -> bool:
-    return asked.spec.requests.cpu_milli > 1000 * len(account.cores.free_cpus)
-
-
 def _cpu_amounts(_: RuleDemand, asked: PodOnNode, account: Account) -> AskedAndLeft:
     return AskedAndLeft(asked.spec.requests.cpu_milli, 1000 * len(account.cores.free_cpus), CPU)
-
-
-def _cpus(_: RuleDemand, spec: PodSpec) -> str:
-    return _own_said(spec)
 
 
 def _own_said(spec: PodSpec) -> str:
@@ -234,50 +226,44 @@ def _say_arm(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said
     return text, demands_of_rule("node-cpu-bind", others)
 
 
+def _of_pool(
+    name: str, asked: Callable[[PodOnNode], Iterator[RuleDemand]], qos: QosClass
+) -> ReasonRule:
+    return ReasonRule(
+        name=name,
+        asked=asked,
+        without=_without_pool(qos),
+        brief=_milli,
+        said=say_which_pool_is_short,
+        lacks=lambda _, asked, account: account.pools.of(qos).is_short_of(asked.spec),
+        settles=_floats,
+        amounts=lambda _, asked, account: _pool_amounts(
+            account.pools.of(qos).left_milli, asked.spec
+        ),
+        column=_pool_column,
+        needs="cpu-count",
+        is_amount=True,
+        per_numa_node=nothing_per_numa_node if qos is QosClass.LS else None,
+    )
+
+
 AMOUNTS = (
     ReasonRule(
         name="cpu-count",
         asked=_owned,
         without=_without_cpus,
-        brief=_cpus,
+        brief=lambda _, spec: _own_said(spec),
         said=lambda _, __, spec: (f"cpu-count asks {_own_said(spec)} of its own", ()),
-        lacks=_too_few_cpus,
+        lacks=lambda _, asked, account: (
+            asked.spec.requests.cpu_milli > 1000 * len(account.cores.free_cpus)
+        ),
         settles=_floats,
         amounts=_cpu_amounts,
         is_amount=True,
         per_numa_node=_cpus_per_numa_node,
     ),
-    ReasonRule(
-        name="shared-pool",
-        asked=_shared_pool,
-        without=_without_pool(QosClass.LS),
-        brief=_milli,
-        said=say_which_pool_is_short,
-        lacks=lambda _, asked, account: account.pools.shared.is_short_of(asked.spec),
-        settles=_floats,
-        amounts=lambda _, asked, account: _pool_amounts(
-            account.pools.shared.left_milli, asked.spec
-        ),
-        column=_pool_column,
-        needs="cpu-count",
-        is_amount=True,
-        per_numa_node=nothing_per_numa_node,
-    ),
-    ReasonRule(
-        name="be-pool",
-        asked=_best_effort_pool,
-        without=_without_pool(QosClass.BE),
-        brief=_milli,
-        said=say_which_pool_is_short,
-        lacks=lambda _, asked, account: account.pools.best_effort.is_short_of(asked.spec),
-        settles=_floats,
-        amounts=lambda _, asked, account: _pool_amounts(
-            account.pools.best_effort.left_milli, asked.spec
-        ),
-        column=_pool_column,
-        needs="cpu-count",
-        is_amount=True,
-    ),
+    _of_pool("shared-pool", _shared_pool, QosClass.LS),
+    _of_pool("be-pool", _best_effort_pool, QosClass.BE),
 )
 
 WHICH = (

@@ -277,10 +277,6 @@ def _partition(asked: PodOnNode) -> Iterator[RuleDemand]:
         yield RuleDemand("partition")
 
 
-def _without_partition(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
-    return replace(asked, node=replace(asked.node, partition_policy=None))
-
-
 def _say_partition(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     text = f"partition asks a free one of {spec.requests.count_of(GPU)} gpu"
     return text, demands_of_type(GPU, others)
@@ -388,7 +384,7 @@ PLACES = (
         name="partition",
         of_any_device=True,
         asked=_partition,
-        without=_without_partition,
+        without=lambda asked, _: replace(asked, node=replace(asked.node, partition_policy=None)),
         said=_say_partition,
     ),
     ReasonRule(

@@ -36,30 +36,6 @@ class AskedAndLeft(NamedTuple):
     unit: str
 
 
-def _nothing(_: PodOnNode) -> Iterable[RuleDemand]:
-    return ()
-
-
-def _unchanged(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
-    return asked
-
-
-def _never(_: RuleDemand, __: PodOnNode) -> bool:
-    return False
-
-
-def _unknown(_: RuleDemand, __: PodOnNode, ___: Account) -> bool:
-    return False
-
-
-def _no_amounts(_: RuleDemand, __: PodOnNode, ___: Account) -> AskedAndLeft | None:
-    return None
-
-
-def _no_column(_: RuleDemand, __: PodSpec) -> Hashable:
-    return None
-
-
 def demand_subject_key(demand: RuleDemand, _: PodSpec) -> Hashable:
     """Tell columns of what is left apart by what the demand is about."""
     return demand.rule, demand.subject
@@ -108,14 +84,14 @@ class ReasonRule:
     """
 
     name: str
-    asked: Callable[[PodOnNode], Iterable[RuleDemand]] = _nothing
-    without: Callable[[PodOnNode, RuleDemand], PodOnNode] = _unchanged
+    asked: Callable[[PodOnNode], Iterable[RuleDemand]] = lambda _: ()
+    without: Callable[[PodOnNode, RuleDemand], PodOnNode] = lambda asked, _: asked
     brief: Callable[[RuleDemand, PodSpec], str] = rule_demand_text
     said: Callable[[RuleDemand, Sequence[RuleDemand], PodSpec], Said] | None = None
-    lacks: Callable[[RuleDemand, PodOnNode, Account], bool] = _unknown
-    settles: Callable[[RuleDemand, PodOnNode], bool] = _never
-    amounts: Callable[[RuleDemand, PodOnNode, Account], AskedAndLeft | None] = _no_amounts
-    column: Callable[[RuleDemand, PodSpec], Hashable] = _no_column
+    lacks: Callable[[RuleDemand, PodOnNode, Account], bool] = lambda *_: False
+    settles: Callable[[RuleDemand, PodOnNode], bool] = lambda *_: False
+    amounts: Callable[[RuleDemand, PodOnNode, Account], AskedAndLeft | None] = lambda *_: None
+    column: Callable[[RuleDemand, PodSpec], Hashable] = lambda *_: None
     needs: str | None = None
     inside: bool = True
     is_amount: bool = False
