@@ -3,9 +3,8 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from placer.kubernetes.cpu_claim_faults import CpuClaimFaults
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
-from placer.kubernetes.held_cpus import ClaimedCpus
+from placer.kubernetes.held_cpus import ClaimedCpus, CpuClaimFaults
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import DumpSummary
 from placer_models.files.errors import near_or_first_names

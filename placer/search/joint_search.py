@@ -296,14 +296,9 @@ class JointSearch:
         """Solve what is not proven yet of the first ``tiers`` tiers in one model."""
         if self.budget.over:
             return
+        start, values = self._best_in(self.problem), self.best.values[:tiers]
         found = search_exactly(
-            self.problem,
-            self._best_in(self.problem),
-            self.best.values[:tiers],
-            self.budget,
-            self.tell,
-            self.bounds,
-            self._settled(),
+            self.problem, start, values, self.budget, self.tell, self.bounds, self._settled()
         )
         self.bounds[:tiers] = found.bounds
         if found.solution is not None:

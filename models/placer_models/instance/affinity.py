@@ -1,4 +1,4 @@
-"""Affinity between pods in files, read and written."""
+"""Affinity between pods, node affinity and topology spread in files, read and written."""
 
 from placer_models.affinity import OF_ONE_NODE, AffinityTerm
 from placer_models.files.faults import DocumentLocation
@@ -6,12 +6,23 @@ from placer_models.files.part import Json
 from placer_models.instance.schema import PodSpecPart
 from placer_models.instance.wish_schema import (
     AffinityTermPart,
+    ExpressionPart,
+    NodeAffinityPart,
+    NodeInclusion,
+    NodeTermPart,
     PodExpressionPart,
+    PodSelectorPart,
     PreferredAffinityTermPart,
+    PreferredNodeTermPart,
+    SpreadPart,
+    WhenUnsatisfiable,
 )
+from placer_models.network import NODE_LEVEL
+from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
 from placer_models.pod import PodSpec
 from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression
+from placer_models.topology_spread import SpreadConstraint
 
 STRENGTHS = (Strength.REQUIRED, Strength.PREFERRED)
 
@@ -75,3 +86,79 @@ def affinity_to_dict(spec: PodSpec) -> Json:
         )
         terms.setdefault(term.strength.value, []).append(written)
     return PodSpecPart.written(**{name: terms or None for name, terms in said.items()})
+
+
+def read_node_affinity(part: NodeAffinityPart | None) -> NodeAffinity | None:
+    """Return what a pod asks, or would like, of its node, or None if nothing is said."""
+    if part is None:
+        return None
+    return NodeAffinity(
+        tuple(written.term for written in part.required),
+        tuple(PreferredTerm(written.term, written.weight) for written in part.preferred),
+    )
+
+
+def node_affinity_to_dict(affinity: NodeAffinity | None) -> Json | None:
+    """Return node affinity as files write it, or None if there is none."""
+    if affinity is None:
+        return None
+    required = [NodeTermPart.written(**_fields(term)) for term in affinity.required]
+    preferred = [
+        PreferredNodeTermPart.written(**_fields(wish.term), weight=wish.weight)
+        for wish in affinity.preferred
+    ]
+    return NodeAffinityPart.written(required=required, preferred=preferred)
+
+
+def _fields(term: NodeTerm) -> dict[str, object]:
+    return {
+        "match_expressions": list(map(_expression, term.expressions)),
+        "match_fields": list(map(_expression, term.fields)),
+    }
+
+
+def _expression(one: LabelExpression) -> Json:
+    return ExpressionPart.written(key=one.key, operator=one.operator, values=one.values or None)
+
+
+def spread_constraints(parts: tuple[SpreadPart, ...]) -> tuple[SpreadConstraint, ...]:
+    """Return the spread constraints, in the order of the file."""
+    return tuple(
+        SpreadConstraint(
+            NODE_LEVEL if part.topology_key in OF_ONE_NODE else part.topology_key,
+            part.max_skew,
+            Strength.REQUIRED
+            if part.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE
+            else Strength.PREFERRED,
+            part.label_selector.labels,
+            part.label_selector.expressions,
+            part.min_domains,
+            part.node_affinity_policy is NodeInclusion.HONOR,
+            part.node_taints_policy is NodeInclusion.HONOR,
+        )
+        for part in parts
+    )
+
+
+def spread_to_list(spread: tuple[SpreadConstraint, ...]) -> list[Json]:
+    """Return the constraints as files write them."""
+    return [
+        SpreadPart.written(
+            topology_key=constraint.topology,
+            max_skew=constraint.max_skew,
+            when_unsatisfiable=WhenUnsatisfiable.DO_NOT_SCHEDULE
+            if constraint.required
+            else WhenUnsatisfiable.SCHEDULE_ANYWAY,
+            label_selector=PodSelectorPart.written(
+                **selector_to_dict(constraint.labels, constraint.expressions)
+            ),
+            min_domains=constraint.min_domains,
+            node_affinity_policy=_inclusion(honors=constraint.by_selector),
+            node_taints_policy=_inclusion(honors=constraint.by_taints),
+        )
+        for constraint in spread
+    ]
+
+
+def _inclusion(*, honors: bool) -> NodeInclusion:
+    return NodeInclusion.HONOR if honors else NodeInclusion.IGNORE

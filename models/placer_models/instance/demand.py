@@ -14,8 +14,8 @@ from placer_models.demand import (
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json, MetadataPart, none_if_default
 from placer_models.files.validate import read_only_document
+from placer_models.instance.affinity import node_affinity_to_dict, read_node_affinity
 from placer_models.instance.demand_schema import ExpectedDemandPart, ExpectedPodPart
-from placer_models.instance.node_affinity import node_affinity_to_dict, read_node_affinity
 from placer_models.instance.requests import cpu_milli_of, memory_bytes_of
 from placer_models.instance.wish_schema import TolerationPart
 from placer_models.node_affinity import NodeAffinity

@@ -7,7 +7,15 @@ from placer_models.files.errors import shown
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Json, check_name
 from placer_models.host_ports import HostPort
-from placer_models.instance.affinity import affinity_terms, affinity_to_dict, term_level_location
+from placer_models.instance.affinity import (
+    affinity_terms,
+    affinity_to_dict,
+    node_affinity_to_dict,
+    read_node_affinity,
+    spread_constraints,
+    spread_to_list,
+    term_level_location,
+)
 from placer_models.instance.cpu_policies import (
     cpu_policies_to_dict,
     read_bind,
@@ -18,10 +26,8 @@ from placer_models.instance.cpu_policies import (
 from placer_models.instance.device_strategies import read_device_strategies
 from placer_models.instance.functions import read_function_selectors
 from placer_models.instance.joint import joint_to_dict, read_joint
-from placer_models.instance.node_affinity import node_affinity_to_dict, read_node_affinity
 from placer_models.instance.requests import RequestReader, device_type_of, requests_to_dict
 from placer_models.instance.schema import ContainerPart, MemberPart, PodSpecPart, VariantPart
-from placer_models.instance.topology_spread import spread_constraints, spread_to_list
 from placer_models.instance.wish_schema import HostPortPart, TolerationPart
 from placer_models.legal import SpecFault, spec_faults
 from placer_models.limits import NO_LIMITS, ContainerLimits, PodLimits
