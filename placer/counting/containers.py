@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from placer.counting.memory import memory_as_placed, memory_by_numa_node
+from placer.counting.memory import memory_as_placed
 from placer_models.bound import pool_on_numa_nodes
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, is_same
@@ -207,7 +207,10 @@ def taken_by_container(
     homes = {(d.type, d.minor): d.numa_node for d in node.devices}
     rows: list[Counter[int | None]] = [
         owned if spec.qos.owns_cpus else shared,
-        *(Counter(memory_by_numa_node(place, dimension)) for dimension in problem.in_cells),
+        *(
+            Counter(dimension.held_on(place.memory_bytes, place.hugepages))
+            for dimension in problem.in_cells
+        ),
         *(
             Counter(homes[d.type, d.minor] for d in place.devices if d.type == kind)
             for kind in _types(spec)

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from math import gcd
 
 from placer_models.cluster import Node, RunningPod
-from placer_models.placement import ContainerPlacement, PodPlacement
-from placer_models.pod import Resources
-from placer_models.problem.dimensions import Amounts, Dimension
+from placer_models.placement import PodPlacement
+from placer_models.problem.dimensions import Amounts
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Problem, Shape
 from placer_models.records import record
@@ -34,16 +33,11 @@ class MemoryLeft:
     pages: Mapping[tuple[int, int], int]
     unit: int
 
-    def left_in(self, numa_node: int, dimension: Dimension) -> int:
-        """Return what a NUMA node has left in a dimension, in bytes or in pages."""
-        size = dimension.page_bytes
-        return self.pages.get((numa_node, size), 0) if size else self.bytes_in[numa_node]
-
-
-def amount_asked_in_dimension(requests: Resources, dimension: Dimension) -> int:
-    """Return what is asked for in a dimension that cells have."""
-    size = dimension.page_bytes
-    return requests.pages_of(size) if size else requests.memory_bytes // dimension.unit
+    def left_in(self, numa_node: int, page_bytes: int) -> int:
+        """Return what a NUMA node has left: hugepages of a size, or bytes if that is 0."""
+        if page_bytes:
+            return self.pages.get((numa_node, page_bytes), 0)
+        return self.bytes_in[numa_node]
 
 
 def memory_left(node: Node, pods: Iterable[RunningPod]) -> MemoryLeft:
@@ -64,19 +58,11 @@ def memory_after(left: MemoryLeft, came: Iterable[RunningPod]) -> MemoryLeft:
     return MemoryLeft(memory, pages, gcd(*memory.values()))
 
 
-def memory_by_numa_node(
-    place: PodPlacement | ContainerPlacement, dimension: Dimension
-) -> dict[int | None, int]:
-    """Return NUMA node -> what a placed pod, or a container of it, has there in a dimension."""
-    size = dimension.page_bytes
-    if size:
-        return {numa: count for numa, of, count in place.hugepages if of == size}
-    return {numa: amount // dimension.unit for numa, amount in place.memory_bytes}
-
-
 def memory_by_cell(problem: Problem, state: NodeState, place: PodPlacement) -> tuple[Amounts, ...]:
     """Return what a placed pod has of each cell, dimension by dimension."""
-    rows = [memory_by_numa_node(place, dimension) for dimension in problem.in_cells]
+    rows = [
+        dimension.held_on(place.memory_bytes, place.hugepages) for dimension in problem.in_cells
+    ]
     return tuple(tuple(row.get(cell.numa_node, 0) for cell in state.cells) for row in rows)
 
 

@@ -11,7 +11,6 @@ from placer_models.cluster import Node
 from placer_models.host_ports import ANY_IP, HostPort
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.pod import PodSpec, Resources
-from placer_models.problem.dimensions import Amounts, Dimension
 from placer_models.quantity import cpu_amount_in_words
 
 ResourceKey = tuple[str, str]
@@ -171,10 +170,3 @@ def with_taken(
 def amount_of(key: ResourceKey, amounts: Mapping[ResourceKey, int]) -> int:
     """Return how much there is of a resource on a node that names these amounts."""
     return amounts.get(key, NODE_RESOURCES[key[0]].unnamed)
-
-
-def in_units(amounts: Mapping[ResourceKey, int], dimensions: Iterable[Dimension]) -> Amounts:
-    """Return the amounts in units of the dimensions, 0 where pods have overfilled a node."""
-    return tuple(
-        max(0, amount_of((each.rule, each.subject), amounts)) // each.unit for each in dimensions
-    )

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from placer.counting.boards import healthy_devices
-from placer.counting.memory import amount_asked_in_dimension
 from placer_models.alignment import CellAmounts, effective_scope, fewest_cells, restricted_width
 from placer_models.cluster import Node
 from placer_models.cpuset import NO_CPUS, CpuSet
@@ -169,7 +168,7 @@ def fits_per_container(
         asked = container.requests
         need = (
             asked.cpu_milli // 1000 if owns else asked.cpu_milli if bound else 0,
-            *(amount_asked_in_dimension(asked, each) for each in dimensions),
+            *(each.asked_by(asked) for each in dimensions),
             *(asked.count_of(kind) for kind in types),
         )
         if not any(need):

@@ -10,7 +10,7 @@ from placer.counting.account import Account
 from placer.counting.boards import linked_classes_of_node, mig_instance_positions
 from placer.counting.cores import core_counts
 from placer.counting.devices import shareable_devices
-from placer.counting.node_resources import in_units
+from placer.counting.node_resources import amount_of
 from placer.counting.pools import state_with_pool_bindings
 from placer.state.strategies import cell_strategy_of
 from placer_models.cluster import Machine, Node
@@ -264,8 +264,11 @@ def node_state(
         banks=facts.banks_with(account.devices.free),
         amounts=(
             *map(sum, zip(*(cell.amounts for cell in cells), strict=True)),
-            *in_units(account.resources, encoding.dimensions[len(of_cells) : SHARED_POOL]),
-            # Running pods may ask for more than the pools have; then nothing new fits in.
+            # Running pods may ask for more than there is; then nothing new fits in.
+            *(
+                max(0, amount_of(each[:2], account.resources)) // each.unit
+                for each in encoding.dimensions[len(of_cells) : SHARED_POOL]
+            ),
             max(0, account.pools.shared.left_milli),
             max(0, account.pools.best_effort.left_milli),
         ),
@@ -288,9 +291,10 @@ def cells_of(node: Node, account: Account, dimensions: Sequence[Dimension]) -> t
     """Return a cell for each NUMA node of the node, and a last one if a CPU belongs to none."""
     topology, memory = node.machine.topology, account.memory
     held, package_in = account.cores.numa_nodes_held, topology.package_in
+    sizes = [(each.page_bytes, each.unit) for each in dimensions]
     cells = []
     for numa in topology.numa_nodes:
-        amounts = [max(0, memory.left_in(numa.id, each)) // each.unit for each in dimensions]
+        amounts = [max(0, memory.left_in(numa.id, pages)) // unit for pages, unit in sizes]
         package = package_in[numa.id]
         cells.append(Cell(numa.id, tuple(amounts), held.get(numa.id), package=package))
     if None in package_in:

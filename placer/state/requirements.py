@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from placer.counting.memory import amount_asked_in_dimension
 from placer.counting.node_resources import resources_of_pod
 from placer.state.alignment import aligns_by_container, fits_per_container
 from placer.state.device_counts import share_needs
@@ -249,7 +248,7 @@ def _shape(spec: PodSpec, nodes: Sequence[Node], dimensions: Sequence[Dimension]
     milli = 1000 * owned_cpus if qos.owns_cpus else requests.cpu_milli
     wanted = resources_of_pod(spec)
     amounts = (
-        *(amount_asked_in_dimension(requests, each) for each in of_cells),
+        *(each.asked_by(requests) for each in of_cells),
         *(wanted.get(d[:2], 0) // d.unit for d in dimensions[len(of_cells) : SHARED_POOL]),
         0 if best_effort else milli,
         milli if best_effort or exclusive else 0,

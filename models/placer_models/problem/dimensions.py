@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from operator import le, sub
 from typing import NamedTuple
 
+from placer_models.pod import Resources
+
 Amounts = tuple[int, ...]
 """One amount per dimension, in the same order for what there is and what is taken."""
 
@@ -45,6 +47,22 @@ class Dimension(NamedTuple):
     def page_bytes(self) -> int:
         """The size of the hugepages that it counts, in bytes; 0 if it counts something else."""
         return int(self.subject) if self.rule == "hugepages" else 0
+
+    def asked_by(self, requests: Resources) -> int:
+        """Return how much is asked for of what cells have."""
+        size = self.page_bytes
+        return requests.pages_of(size) if size else requests.memory_bytes // self.unit
+
+    def held_on(
+        self,
+        memory_bytes: Iterable[tuple[int, int]],
+        hugepages: Iterable[tuple[int, int, int]],
+    ) -> dict[int | None, int]:
+        """Return NUMA node -> how much of it is held there; both as in a ``PodPlacement``."""
+        size = self.page_bytes
+        if size:
+            return {numa: count for numa, of, count in hugepages if of == size}
+        return {numa: amount // self.unit for numa, amount in memory_bytes}
 
 
 def amounts_at_milli_per_cpu(amounts: Amounts, owned_cpus: int, milli_per_cpu: int) -> Amounts:
