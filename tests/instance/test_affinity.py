@@ -2,18 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from instance_texts import reread
 from json_schemas import faults
-from placer.load import is_catalogue_machine, load_instance
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.files.part import json_schema
 from placer_models.instance.schema import InstanceFile
-from placer_models.instance.writer import instance_to_yaml
 from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression, SelectorOperator
 
@@ -81,18 +79,16 @@ def term(
     ],
 )
 def test_a_pod_asks_for_others(
-    words: str, terms: list[AffinityTerm], read: Callable[..., Instance], tmp_path: Path
+    words: str, terms: list[AffinityTerm], read: Callable[..., Instance]
 ) -> None:
     """
     One term or a list, and what is written is read back.
     """
     found = read(pod(f"labels: {{app: web}}, {words}"))
-    path = tmp_path / "b.yaml"
-    path.write_text(instance_to_yaml(found, is_catalogue_machine), encoding="utf-8")
 
     assert list(found.gangs[0].pods[0].spec.affinity) == terms
     assert found.gangs[0].pods[0].spec.labels == (("app", "web"),)
-    assert load_instance([path]) == found
+    assert reread(found) == found
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from answers import expect
+from instance_texts import reread
 from placer.judge.breaches import breaches
-from placer.load import load_instance, load_placement
+from placer.load import load_placement
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.bound import bound_to
 from placer_models.cluster import Instance
 from placer_models.files.errors import InputError
 from placer_models.instance.placement_file import answer_to_json
-from placer_models.instance.writer import instance_to_yaml
 from placer_models.placement import Placed
 
 BOX = """
@@ -45,19 +45,17 @@ Read = Callable[..., Instance]
     ],
 )
 def test_a_running_pod_is_bound_where_its_file_says(
-    said: str, homes: set[int], cpus: frozenset[int], read: Read, tmp_path: Path
+    said: str, homes: set[int], cpus: frozenset[int], read: Read
 ) -> None:
     """
     To the NUMA nodes of its cpuset, else of its memory and devices; else it floats.
     """
     instance = read(f"{BOX}running: [{{name: r, node: n, {said}}}]")
     (runner,) = instance.running
-    path = tmp_path / "again.yaml"
-    path.write_text(instance_to_yaml(instance, lambda _: False))
 
     assert bound_to(runner.placement, runner.pod.spec, instance.nodes[0]) == homes
     assert runner.placement.cpuset == cpus
-    assert load_instance([path]) == instance
+    assert reread(instance, lambda _: False) == instance
 
 
 def test_a_pool_that_owners_have_wholly_is_remembered(read: Read) -> None:
@@ -75,9 +73,7 @@ def test_a_pool_that_owners_have_wholly_is_remembered(read: Read) -> None:
 
 
 @pytest.mark.parametrize("where", ['{"2": 1Gi}', '{"0": 1Gi, "2": 1Gi}'])
-def test_a_numa_node_without_cpus_is_named_by_memory(
-    where: str, read: Read, tmp_path: Path
-) -> None:
+def test_a_numa_node_without_cpus_is_named_by_memory(where: str, read: Read) -> None:
     """
     Its pod is bound there by its memory; no cpuset can say so, so none is written.
     """
@@ -88,9 +84,7 @@ def test_a_numa_node_without_cpus_is_named_by_memory(
         f"memory: {where}}}]"
     )
     (runner,) = instance.running
-    path = tmp_path / "again.yaml"
-    path.write_text(instance_to_yaml(instance, lambda _: False))
-    (again,) = load_instance([path]).running
+    (again,) = reread(instance, lambda _: False).running
 
     assert 2 in bound_to(runner.placement, runner.pod.spec, instance.nodes[0])
     assert again == runner

@@ -1,13 +1,10 @@
 """ConstrainedBurst in files: read, written, refused."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from instance.test_round_trip import read_back
-from placer.load import is_catalogue_machine
-from placer_models.instance.writer import instance_to_yaml
+from instance_texts import instance_of_text, reread
 from placer_models.pod import Container, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, QosClass
 
@@ -35,11 +32,11 @@ running:
 """
 
 
-def test_it_is_read_and_written(tmp_path: Path) -> None:
+def test_it_is_read_and_written() -> None:
     """
     Limits are kept, and a running pod has the pool of the NUMA nodes that it names.
     """
-    instance = read_back(FILE, tmp_path)
+    instance = instance_of_text(FILE)
     spec = instance.gangs[0].pods[0].spec
     old = instance.running[0]
 
@@ -48,21 +45,21 @@ def test_it_is_read_and_written(tmp_path: Path) -> None:
     assert spec.burst_cpus == 3
     assert old.placement.cpuset == frozenset({4, 5, 6})
     assert old.placement.containers[0].cpuset == frozenset({4, 5, 6})
-    assert read_back(instance_to_yaml(instance, is_catalogue_machine), tmp_path) == instance
+    assert reread(instance) == instance
 
 
-def test_a_numa_policy_may_stand_beside_it(tmp_path: Path) -> None:
+def test_a_numa_policy_may_stand_beside_it() -> None:
     """
     Of the pod, or of its node: it says which NUMA nodes hold the limit together.
     """
     text = FILE.replace("qos: LS\n", "qos: LS\n    numaPolicy: Restricted\n")
-    instance = read_back(
-        text.replace("machine: box}", "machine: box, numaPolicy: Restricted}"), tmp_path
+    instance = instance_of_text(
+        text.replace("machine: box}", "machine: box, numaPolicy: Restricted}")
     )
     spec = instance.gangs[0].pods[0].spec
 
     assert (spec.constrained_burst, spec.alignment) == (True, AlignmentPolicy.RESTRICTED)
-    assert read_back(instance_to_yaml(instance, is_catalogue_machine), tmp_path) == instance
+    assert reread(instance) == instance
 
 
 @pytest.mark.parametrize(

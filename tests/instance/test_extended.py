@@ -1,12 +1,10 @@
 """Extended resources in files: nodes say what they have, pods ask by the name."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from placer.load import is_catalogue_machine, load_instance
-from placer_models.instance.writer import instance_to_yaml
+from instance_texts import instance_of_text, reread
 from placer_models.pod import DeviceRequest
 
 HEAD = """
@@ -21,22 +19,18 @@ nodes:
 """
 
 
-def test_a_name_that_a_node_has_is_asked_for_as_an_amount(tmp_path: Path) -> None:
+def test_a_name_that_a_node_has_is_asked_for_as_an_amount() -> None:
     """
     Other names stay types of devices; what is written is read back.
     """
-    path = tmp_path / "a.yaml"
-    path.write_text(
-        HEAD + "pods: [{name: p, requests: {tokens: 1k, rdma: 1, fpgas: 2}}]\n", "utf-8"
-    )
-    instance = load_instance([path])
-    path.write_text(instance_to_yaml(instance, is_catalogue_machine), "utf-8")
+    pods = "pods: [{name: p, requests: {tokens: 1k, rdma: 1, fpgas: 2}}]\n"
+    instance = instance_of_text(HEAD + pods)
 
     assert instance.nodes[0].extended == (("example.com/licences", 4), ("tokens", 2000))
     requests = instance.gangs[0].pods[0].spec.requests
     assert requests.extended == (("tokens", 1000),)
     assert requests.devices == (DeviceRequest("fpgas", 2), DeviceRequest("rdma", 1))
-    assert load_instance([path]) == instance
+    assert reread(instance) == instance
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from answers import expect
 from commands import Placer
+from instance_texts import reread
 from placer.judge.misfits import misfits_of
 from placer.load import load_instance
 from placer.search.options import Engine, SolveOptions
@@ -17,7 +18,6 @@ from placer.search.solver import solve
 from placer_cli.exits import Exit
 from placer_models.bound import bound_to
 from placer_models.cluster import Instance
-from placer_models.instance.writer import instance_to_yaml
 from placer_models.placement import Answer, Infeasible, Placed
 from placer_models.reasons import Blocked, FewMembers
 
@@ -313,14 +313,12 @@ gangs:
     assert any("guessed" in text for left in answer.unplaced for text in left.reasons)
 
 
-def test_a_guess_is_written_as_a_guess(read: Read, tmp_path: Path) -> None:
+def test_a_guess_is_written_as_a_guess(read: Read) -> None:
     """
     What is read back is the same place, and still a guess.
     """
     instance = read(text(ls("a", 3), ls("b", 3, 2, ', memory: {"1": 2Gi}')))
-    path = tmp_path / "again.yaml"
-    path.write_text(instance_to_yaml(instance, lambda _: False))
-    again = load_instance([path])
+    again = reread(instance, lambda _: False)
 
     assert [r.guessed for r in again.running] == [True, False]
     assert again.running == instance.running

@@ -5,22 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from instance_texts import instance_of_text, reread
 from placer.load import load_instance
 from placer_models.files.errors import InputError
-from placer_models.instance.writer import instance_to_yaml
 from placer_models.limits import ContainerLimits
 from placer_models.pod import pods_of
 
 HEAD = "apiVersion: placer/v1\nkind: Instance\nnodes: [{name: n0, machine: dgx-a100}]\n"
 
 
-def pods(tmp_path: Path, text: str) -> dict[str, tuple[tuple[str, ContainerLimits], ...]]:
+def pods(text: str) -> dict[str, tuple[tuple[str, ContainerLimits], ...]]:
     """Return the limits of each pod of an instance that is read, written and read again."""
-    file = tmp_path / "a.yaml"
-    file.write_text(HEAD + text)
-    first = load_instance([file])
-    file.write_text(instance_to_yaml(first, lambda _: True))
-    again = load_instance([file])
+    first = instance_of_text(HEAD + text)
+    again = reread(first)
 
     assert again.gangs == first.gangs
     assert again.running == first.running
@@ -28,13 +25,11 @@ def pods(tmp_path: Path, text: str) -> dict[str, tuple[tuple[str, ContainerLimit
     return {pod.name: pod.limits for pod in [*waiting, *(r.pod for r in first.running)]}
 
 
-def test_limits_are_kept_for_each_container(tmp_path: Path) -> None:
+def test_limits_are_kept_for_each_container() -> None:
     """
     CPU, memory, processes and swap; a container without any has none.
     """
-    found = pods(
-        tmp_path,
-        """\
+    found = pods("""\
 pods:
 - {name: a, limits: {cpu: 1500m, memory: 2Gi, pids: 100, swap: 512Mi}}
 - {name: b, requests: {cpu: 1}}
@@ -44,8 +39,7 @@ pods:
   - {name: y, limits: {pids: 7}}
 running:
 - {name: d, node: n0, requests: {cpu: 1}, limits: {cpu: 2, memory: 1Gi}}
-""",
-    )
+""")
 
     assert found == {
         "a": (("main", ContainerLimits(1500, 2 << 30, 100, 1 << 29)),),
@@ -55,14 +49,14 @@ running:
     }
 
 
-def test_a_request_of_nothing_below_a_limit_is_written(tmp_path: Path) -> None:
+def test_a_request_of_nothing_below_a_limit_is_written() -> None:
     """
     Left out, it would be read as the limit.
     """
     zeros = "requests: {cpu: 0, memory: 0}, limits: {cpu: 1, memory: 1Gi}"
     nested = f"containers: [{{name: x, {zeros}}}]"
 
-    found = pods(tmp_path, f"pods:\n- {{name: a, {zeros}}}\n- {{name: b, {nested}}}\n")
+    found = pods(f"pods:\n- {{name: a, {zeros}}}\n- {{name: b, {nested}}}\n")
 
     assert found == {
         "a": (("main", ContainerLimits(1000, 1 << 30)),),

@@ -1,16 +1,14 @@
 """GPUs in MIG mode and their instances, partition tables and scopes: what files say of them."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from features.mig import mig_instance
 from features.partitions import partitioned
-from instance.test_round_trip import canonical, read_back
-from placer.load import is_catalogue_machine
+from instance.test_round_trip import canonical
+from instance_texts import reread
 from placer_models.cluster import Instance
-from placer_models.instance.writer import instance_to_yaml
 from placer_models.placement import DeviceGrant
 from placer_models.pod import DeviceRequest
 from placer_models.policy import DeviceScope, PartitionPolicy
@@ -91,14 +89,12 @@ def test_tables_stand_in_order_and_a_node_may_have_its_own(read: Callable[..., I
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("drawn", [mig_instance, partitioned])
-def test_what_is_written_is_read_back(
-    drawn: Callable[[int], Instance], seed: int, tmp_path: Path
-) -> None:
+def test_what_is_written_is_read_back(drawn: Callable[[int], Instance], seed: int) -> None:
     """
     Modes, requests and instances held, and tables, policies and scopes, of random worlds.
     """
     instance = drawn(seed)
 
-    again = read_back(instance_to_yaml(instance, is_catalogue_machine), tmp_path)
+    again = reread(instance)
 
     assert canonical(again) == canonical(instance)

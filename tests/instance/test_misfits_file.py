@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from commands import Placer
+from instance_texts import reread
 from placer.judge.misfits import misfits_of
-from placer.load import is_catalogue_machine, load_instance
+from placer.load import load_instance
 from placer_cli.app import main
 from placer_cli.exits import Exit
 from placer_models.files.errors import InputError
-from placer_models.instance.writer import instance_to_yaml
 
 FILE = """
 apiVersion: placer/v1
@@ -65,8 +65,7 @@ def test_a_running_pod_in_breach_of_a_policy_is_legal(
     instance = load_instance([path])
 
     assert {misfit.rule for misfit in misfits_of(instance)} == {rule}
-    path.write_text(instance_to_yaml(instance, is_catalogue_machine), "utf-8")
-    assert load_instance([path]) == instance
+    assert reread(instance) == instance
     assert main(["solve", str(path)]) == Exit.DONE
     shown = placer("validate", str(path)).flat
     assert f"(rule {rule})" in shown

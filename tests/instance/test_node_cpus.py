@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from instance_texts import reread
 from placer_models.cluster import Instance
 from placer_models.files.documents import API_VERSION
-from placer_models.instance.writer import instance_to_dict, instance_to_yaml
+from placer_models.instance.writer import instance_to_dict
 from placer_models.policy import CpuLocalityWish, NodeBindPolicy, NumaStrategy
 
 HEAD = f"apiVersion: {API_VERSION}\nkind: Instance\n"
@@ -168,7 +169,7 @@ def test_a_pod_and_a_node_say_what_they_would_like_to_stay_within(
 
     assert instance.nodes[0].locality == wishes
     assert gang.pods[0].spec.locality == wishes
-    assert read(instance_to_yaml(instance, lambda _: True)) == instance
+    assert reread(instance, lambda _: True) == instance
 
 
 @pytest.mark.parametrize(
@@ -234,4 +235,4 @@ def test_a_node_says_its_numa_strategy(
     instance = read(nodes(fields))
 
     assert instance.nodes[0].numa_strategy is strategy
-    assert read(instance_to_yaml(instance, lambda _: True)) == instance
+    assert reread(instance, lambda _: True) == instance

@@ -16,12 +16,13 @@ from features.defaults import with_defaults
 from features.functions import function_instance
 from features.network import network_instance
 from features.numa import paged_instance, with_aligned_containers
+from instance_texts import instance_of_text, reread
 from placer.load import is_catalogue_machine, load_instance
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.files.documents import documents_of
 from placer_models.instance.build import machine_from_document
 from placer_models.instance.machine_writer import machine_to_dict
-from placer_models.instance.writer import instance_to_dict, instance_to_yaml
+from placer_models.instance.writer import instance_to_dict
 from placer_models.machines.catalogue import catalogue_machine_names, load_machine
 from placer_models.network import NODE_LEVEL, GatherOrSpread
 from placer_models.pod import Gang, Pod
@@ -30,12 +31,6 @@ from placer_models.topology import Topology
 from worlds import tiny_instance, tiny_instances
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "instances").glob("*.yaml"))
-
-
-def read_back(text: str, tmp: Path, name: str = "a.yaml") -> Instance:
-    path = tmp / name
-    path.write_text(text, encoding="utf-8")
-    return load_instance([path])
 
 
 def numbered(keys: Iterable[int | None]) -> dict[int | None, int | None]:
@@ -100,18 +95,14 @@ def canonical(instance: Instance) -> Instance:
 
 
 @given(tiny_instances())
-def test_a_random_instance_is_read_back_as_it_was(
-    tmp_path_factory: pytest.TempPathFactory, world: Instance
-) -> None:
+def test_a_random_instance_is_read_back_as_it_was(world: Instance) -> None:
     """
     Uneven machines, every policy, gangs, groups and running pods: nothing is lost.
     """
-    tmp = tmp_path_factory.mktemp("tiny")
-
-    once = read_back(instance_to_yaml(world, is_catalogue_machine), tmp)
+    once = reread(world)
 
     assert canonical(once) == canonical(world)
-    assert read_back(instance_to_yaml(once, is_catalogue_machine), tmp) == once
+    assert reread(once) == once
 
 
 @example(with_aligned_containers(Random(2383), paged_instance(2383)))  # CPUs of no NUMA node
@@ -120,42 +111,34 @@ def test_a_random_instance_is_read_back_as_it_was(
         lambda seed: with_aligned_containers(Random(seed), paged_instance(seed))
     )
 )
-def test_a_random_instance_with_words_of_numa_is_read_back_as_it_was(
-    tmp_path_factory: pytest.TempPathFactory, world: Instance
-) -> None:
+def test_a_random_instance_with_words_of_numa_is_read_back_as_it_was(world: Instance) -> None:
     """
     Hugepages of machines, nodes, pods and running pods are not lost either, nor scopes.
     """
-    once = read_back(
-        instance_to_yaml(world, is_catalogue_machine), tmp_path_factory.mktemp("paged")
-    )
+    once = reread(world)
 
     assert canonical(once) == canonical(world)
 
 
 @given(st.integers(0, 2**32 - 1).map(lambda seed: with_defaults(Random(seed), tiny_instance(seed))))
-def test_a_random_instance_under_defaults_is_read_back_as_it_was(
-    tmp_path_factory: pytest.TempPathFactory, world: Instance
-) -> None:
+def test_a_random_instance_under_defaults_is_read_back_as_it_was(world: Instance) -> None:
     """
     The defaults are once at the top; no pod and no node has a word that it had not.
     """
     idle = replace(world, running=())
-    once = read_back(
-        instance_to_yaml(idle, is_catalogue_machine), tmp_path_factory.mktemp("defaults")
-    )
+    once = reread(idle)
 
     assert once.common_defaults == world.common_defaults
     assert canonical(replace(once, defaults=None)) == canonical(replace(idle, defaults=None))
 
 
-def test_levels_of_the_network_are_read_back_as_they_were(tmp_path: Path) -> None:
+def test_levels_of_the_network_are_read_back_as_they_were() -> None:
     """
     Domains of nodes, and all that gangs ask of levels, on 30 worlds whose levels all have nodes.
     """
     drawn = (canonical(_in_order(network_instance(seed))) for seed in count())
     for world in islice(filter(_has_its_levels, drawn), 30):
-        once = read_back(instance_to_yaml(world, is_catalogue_machine), tmp_path)
+        once = reread(world)
 
         assert canonical(once) == world
 
@@ -185,29 +168,25 @@ def _in_order(instance: Instance) -> Instance:
 
 
 @given(st.integers(0, 2**32 - 1).map(function_instance))
-def test_a_random_instance_with_virtual_functions_is_read_back_as_it_was(
-    tmp_path_factory: pytest.TempPathFactory, world: Instance
-) -> None:
+def test_a_random_instance_with_virtual_functions_is_read_back_as_it_was(world: Instance) -> None:
     """
     Devices side by side, virtual functions, their labels and their holders are not lost either.
     """
-    once = read_back(
-        instance_to_yaml(world, is_catalogue_machine), tmp_path_factory.mktemp("functions")
-    )
+    once = reread(world)
 
     assert canonical(once) == canonical(world)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_is_read_back_as_it_was_as_yaml_and_as_json(path: Path, tmp_path: Path) -> None:
+def test_an_example_is_read_back_as_it_was_as_yaml_and_as_json(path: Path) -> None:
     """
     Both spellings of the written file are the instance that was read.
     """
     instance = load_instance([path])
 
-    assert read_back(instance_to_yaml(instance, is_catalogue_machine), tmp_path) == instance
+    assert reread(instance) == instance
     text = json.dumps(instance_to_dict(instance, is_catalogue_machine))
-    assert read_back(text, tmp_path, "a.json") == instance
+    assert instance_of_text(text, "a.json") == instance
 
 
 @pytest.mark.parametrize("name", catalogue_machine_names())

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from answers import expect
+from instance_texts import reread
 from placer.judge.breaches import breaches
-from placer.load import is_catalogue_machine, load_instance, load_placement
+from placer.load import load_placement
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.annotations.device_allocated import (
@@ -22,7 +23,6 @@ from placer_models.cluster import Instance
 from placer_models.device_share import DeviceShare
 from placer_models.files.errors import InputError
 from placer_models.instance.placement_file import answer_to_json
-from placer_models.instance.writer import instance_to_yaml
 from placer_models.placement import DeviceGrant, Infeasible, Placed
 from placer_models.pod import DeviceRequest
 
@@ -87,7 +87,7 @@ def test_requests_for_parts_are_read(
     assert list(instance.gangs[0].pods[0].spec.requests.devices) == words
 
 
-def test_shares_are_written_as_they_are_read(read: Callable[..., Instance], tmp_path: Path) -> None:
+def test_shares_are_written_as_they_are_read(read: Callable[..., Instance]) -> None:
     """
     Waiting and running pods, whole devices and different shares of one pod.
     """
@@ -98,15 +98,13 @@ def test_shares_are_written_as_they_are_read(read: Callable[..., Instance], tmp_
         " shares: [{memory: 1Gi}, {memory: 2Gi}], devices: {gpu: [1, 2, 0]}}\n"
     )
     held = instance.running[0].placement.devices
-    path = tmp_path / "again.yaml"
-    path.write_text(instance_to_yaml(instance, is_catalogue_machine))
 
     assert held == (
         DeviceGrant("gpu", 0, share=DeviceShare(memory_bytes=2 * GIB)),
         DeviceGrant("gpu", 1),
         DeviceGrant("gpu", 2, share=DeviceShare(memory_bytes=GIB)),
     )
-    assert load_instance([path]) == instance
+    assert reread(instance) == instance
 
 
 def test_an_answer_with_shares_is_verified_from_its_file(
@@ -225,17 +223,15 @@ SPACE, QUEUES = Quantity("space", 5 * GIB, CapacityUnit.BYTES), Quantity("queues
     ],
 )
 def test_amounts_are_in_the_unit_that_the_machine_says(
-    written: str, share: DeviceShare, read: Callable[..., Instance], tmp_path: Path
+    written: str, share: DeviceShare, read: Callable[..., Instance]
 ) -> None:
     """
     Bytes, percent and plain units of disks (B1); what is written again is read as the same.
     """
     instance = read(f"{DISKS}pods: [{{name: a, shares: [{{type: disk, {written}}}]}}]")
-    path = tmp_path / "again.yaml"
-    path.write_text(instance_to_yaml(instance, is_catalogue_machine))
 
     assert instance.gangs[0].pods[0].spec.requests.devices == (DeviceRequest("disk", 1, share),)
-    assert load_instance([path]) == instance
+    assert reread(instance) == instance
 
 
 def test_a_type_that_no_machine_has_is_a_legal_wish(read: Callable[..., Instance]) -> None:

@@ -6,15 +6,14 @@ from pathlib import Path
 import pytest
 
 from answers import expect
-from instance_texts import instance_of_text
+from instance_texts import instance_of_text, reread
 from placer.judge.breaches import breaches
-from placer.load import is_catalogue_machine, load_placement
+from placer.load import load_placement
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.files.errors import InputError
 from placer_models.instance.placement_file import answer_to_json
-from placer_models.instance.writer import instance_to_yaml
 from placer_models.placement import Placed
 
 BOX = """
@@ -53,7 +52,7 @@ def test_what_is_written_is_read_back() -> None:
         (("rdma", DeviceRequestFanOut.APPLY_FOR_EACH_GROUP),),
     ]
 
-    assert instance_of_text(instance_to_yaml(instance, is_catalogue_machine)) == instance
+    assert reread(instance) == instance
 
 
 def test_a_placement_file_says_how_many_they_are(tmp_path: Path) -> None:
@@ -84,7 +83,7 @@ def test_a_running_pod_holds_as_many_as_it_has_got() -> None:
         assert [(grant.minor, grant.share and grant.share.percent) for grant in held] == [
             (minor, 5) for minor in minors
         ]
-        assert instance_of_text(instance_to_yaml(instance, is_catalogue_machine)) == instance
+        assert reread(instance) == instance
     with pytest.raises(InputError, match="got 0 of type 'rdma'"):
         instance_of_text(runs % [])
 

@@ -1,13 +1,11 @@
 """Topology spread in files: what it says, and what is refused."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from placer.load import is_catalogue_machine, load_instance
+from instance_texts import reread
 from placer_models.cluster import Instance
-from placer_models.instance.writer import instance_to_yaml
 from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
@@ -49,17 +47,14 @@ def test_a_pod_spreads(
     words: str,
     constraints: list[SpreadConstraint],
     read: Callable[..., Instance],
-    tmp_path: Path,
 ) -> None:
     """
     One constraint or a list, and what is written is read back.
     """
     found = read(pod(words))
-    path = tmp_path / "b.yaml"
-    path.write_text(instance_to_yaml(found, is_catalogue_machine), encoding="utf-8")
 
     assert list(found.gangs[0].pods[0].spec.spread) == constraints
-    assert load_instance([path]) == found
+    assert reread(found) == found
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,11 @@
 
 import pytest
 
-from instance_texts import instance_of_text
+from instance_texts import instance_of_text, reread
 from placer.judge.breaches import breaches
-from placer.load import is_catalogue_machine
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.files.errors import InputError
-from placer_models.instance.writer import instance_to_yaml
 from placer_models.placement import PartlyPlaced, Placed
 
 BOX = """
@@ -65,9 +63,7 @@ def test_what_is_written_is_read_back() -> None:
     instance = instance_of_text(GOOD)
 
     assert len(instance.gangs[0].pods[0].spec.variants) == 2
-    assert (
-        instance_of_text(instance_to_yaml(instance, is_catalogue_machine)).gangs == instance.gangs
-    )
+    assert reread(instance).gangs == instance.gangs
 
 
 @pytest.mark.parametrize(

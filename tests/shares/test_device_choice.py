@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answers import expect
-from instance_texts import instance_of_text
+from instance_texts import instance_of_text, reread
 from placer.judge.measure import measure
-from placer.load import is_catalogue_machine
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
 from placer.search import joint_search
@@ -22,7 +21,6 @@ from placer_models.device import GPU, Device, VirtualFunction
 from placer_models.device_share import DeviceShare, used_millionths
 from placer_models.files.errors import InputError
 from placer_models.goals import DEVICE_CHOICE
-from placer_models.instance.writer import instance_to_yaml
 from placer_models.legal import IllegalPodError
 from placer_models.machines.catalogue import load_machine
 from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, Placement, PodPlacement
@@ -314,7 +312,7 @@ def test_a_file_says_what_its_pods_choose() -> None:
 
     chosen = [gang.pods[0].spec.device_choice for gang in instance.gangs]
     assert chosen == [LEAST, MOST, None]
-    assert instance_of_text(instance_to_yaml(instance, is_catalogue_machine)) == instance
+    assert reread(instance) == instance
 
 
 @pytest.mark.parametrize(
