@@ -39,6 +39,9 @@ def tolerant(name: str, constraint: SpreadConstraint) -> Pod:
 
 A, B, C = (web(name, EVENLY) for name in "abc")
 PLAIN = web("plain")
+ONE_ON_N = [(web("r"), on("r", "n"))]
+CORDONED = (*ZONES[:2], replace(ZONES[2], cordoned=True))
+TAINTED = (*ZONES[:2], replace(ZONES[2], taints=(FULL,)))
 BY_NODE = SpreadConstraint("node", labels=(("app", "web"),))
 TWICE = (EVENLY, BY_NODE)
 BY_RACK = SpreadConstraint("rack", labels=(("app", "web"),))
@@ -61,7 +64,7 @@ TOPOLOGY_SPREAD_EDGES = {
         bad=at(a="n", b="m", c="m"),
     ),
     "topology-spread: running pods count": Edge(
-        world(A, nodes=ZONES, running=[(web("r"), on("r", "n"))]), good=at(a="o"), bad=at(a="m")
+        world(A, nodes=ZONES, running=ONE_ON_N), good=at(a="o"), bad=at(a="m")
     ),
     "topology-spread: pods that ask for nothing count, and bind nobody": Edge(
         world(A, PLAIN, web("other"), nodes=ZONES),
@@ -78,49 +81,39 @@ TOPOLOGY_SPREAD_EDGES = {
         world(A, PLAIN, nodes=ZONES), good=at(a="n", plain="p"), bad=at(a="p")
     ),
     "topology-spread: only nodes that the pod selects are looked at": Edge(
-        world(web("a", EVENLY, zone="a"), nodes=ZONES, running=[(web("r"), on("r", "n"))]),
+        world(web("a", EVENLY, zone="a"), nodes=ZONES, running=ONE_ON_N),
         good=at(a="m"),
         bad_world=world(
-            web("a", replace(EVENLY, by_selector=False), zone="a"),
-            nodes=ZONES,
-            running=[(web("r"), on("r", "n"))],
+            web("a", replace(EVENLY, by_selector=False), zone="a"), nodes=ZONES, running=ONE_ON_N
         ),
     ),
     "topology-spread: a closed node counts, also where cordoned ones do not": Edge(
         world(
             web("a", replace(EVENLY, by_taints=True)),
             nodes=[replace(one, cordoned=one.name == "o") for one in ZONES],
-            running=[(web("r"), on("r", "n"))],
+            running=ONE_ON_N,
         ),
         good=at(a="n"),
         bad_world=world(
             web("a", replace(EVENLY, by_taints=True)),
             nodes=[replace(one, closed=one.name == "o") for one in ZONES],
-            running=[(web("r"), on("r", "n"))],
+            running=ONE_ON_N,
         ),
     ),
     (
         "topology-spread: a label that says what a node can give is none that "
         "the pod selects nodes by"
     ): Edge(
-        world(
-            web("a", EVENLY, **{"disk": "ssd"}), nodes=OF_DISKS, running=[(web("r"), on("r", "n"))]
-        ),
+        world(web("a", EVENLY, **{"disk": "ssd"}), nodes=OF_DISKS, running=ONE_ON_N),
         good=at(a="m"),
         bad_world=world(
-            web("a", EVENLY, **{"placer:claimable": "disk"}),
-            nodes=OF_DISKS,
-            running=[(web("r"), on("r", "n"))],
+            web("a", EVENLY, **{"placer:claimable": "disk"}), nodes=OF_DISKS, running=ONE_ON_N
         ),
     ),
     "topology-spread: only nodes that its node affinity admits are looked at": Edge(
-        world(choosy(EVENLY), nodes=ZONES, running=[(web("r"), on("r", "n"))]),
+        world(choosy(EVENLY), nodes=ZONES, running=ONE_ON_N),
         good=at(choosy="m"),
-        bad_world=world(
-            choosy(replace(EVENLY, by_selector=False)),
-            nodes=ZONES,
-            running=[(web("r"), on("r", "n"))],
-        ),
+        bad_world=world(choosy(replace(EVENLY, by_selector=False)), nodes=ZONES, running=ONE_ON_N),
     ),
     "topology-spread: with fewer zones than are wanted each may have so many as the skew": Edge(
         world(*(web(name, replace(EVENLY, min_domains=3)) for name in "abc"), nodes=ZONES),
@@ -128,32 +121,18 @@ TOPOLOGY_SPREAD_EDGES = {
         bad=at(a="n", b="o", c="m"),
     ),
     "topology-spread: closed nodes count, but not to who honors taints": Edge(
-        world(
-            web("a", replace(EVENLY, by_taints=True)),
-            nodes=(ZONES[0], ZONES[1], replace(ZONES[2], cordoned=True)),
-            running=[(web("r"), on("r", "n"))],
-        ),
+        world(web("a", replace(EVENLY, by_taints=True)), nodes=CORDONED, running=ONE_ON_N),
         good=at(a="m"),
-        bad_world=world(
-            web("a", EVENLY),
-            nodes=(ZONES[0], ZONES[1], replace(ZONES[2], cordoned=True)),
-            running=[(web("r"), on("r", "n"))],
-        ),
+        bad_world=world(web("a", EVENLY), nodes=CORDONED, running=ONE_ON_N),
     ),
     (
         "topology-spread: nodes with taints that a pod does not tolerate "
         "count, but not to who honors taints"
     ): Edge(
-        world(
-            web("a", replace(EVENLY, by_taints=True)),
-            nodes=(ZONES[0], ZONES[1], replace(ZONES[2], taints=(FULL,))),
-            running=[(web("r"), on("r", "n"))],
-        ),
+        world(web("a", replace(EVENLY, by_taints=True)), nodes=TAINTED, running=ONE_ON_N),
         good=at(a="m"),
         bad_world=world(
-            tolerant("a", replace(EVENLY, by_taints=True)),
-            nodes=(ZONES[0], ZONES[1], replace(ZONES[2], taints=(FULL,))),
-            running=[(web("r"), on("r", "n"))],
+            tolerant("a", replace(EVENLY, by_taints=True)), nodes=TAINTED, running=ONE_ON_N
         ),
     ),
     "topology-spread: each constraint is to be kept: over zones and over nodes": Edge(
