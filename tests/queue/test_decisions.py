@@ -15,10 +15,14 @@ def units(count: int, length_us: int | None = 60, first: int = 0) -> list[WorkUn
     return [WorkUnit(i, length_us) for i in range(first, first + count)]
 
 
-def two_jobs(**options: int) -> FairQueue:
+def two_jobs(a: int = 0, b: int = 0, **options: int) -> FairQueue:
+    """Return a queue of two jobs, with so many units each."""
     queue = FairQueue(**options)
     queue.add_job("a")
     queue.add_job("b")
+    for name, count in (("a", a), ("b", b)):
+        if count:
+            queue.submit(name, *units(count))
     return queue
 
 
@@ -30,9 +34,7 @@ def test_threads_that_become_free_together_are_shared() -> None:
     """
     Each unit counts from the moment it starts, so one instant's threads do not all go to one.
     """
-    queue = two_jobs()
-    queue.submit("a", *units(9))
-    queue.submit("b", *units(9))
+    queue = two_jobs(a=9, b=9)
 
     assert jobs_of(take(queue, 6)) == "ababab"
 
@@ -83,8 +85,7 @@ def test_units_of_a_job_keep_their_order() -> None:
     """
     Within a job, who came first is served first.
     """
-    queue = two_jobs()
-    queue.submit("a", *units(5))
+    queue = two_jobs(a=5)
 
     assert [ticket.unit.key for ticket in take(queue, 5)] == [0, 1, 2, 3, 4]
 
@@ -131,8 +132,7 @@ def test_a_late_starter_begins_at_the_virtual_time() -> None:
     """
     A job that comes after an hour gets every other thread at once, not all of them.
     """
-    queue = two_jobs()
-    queue.submit("a", *units(100))
+    queue = two_jobs(a=100)
     for ticket in take(queue, 50):
         queue.finish(ticket, ticket.start_us + 60)
     queue.submit("b", *units(100), now_us=3000)
@@ -144,9 +144,7 @@ def test_idle_time_banks_no_credit() -> None:
     """
     Q8: a flow that was idle while others worked comes back as their equal.
     """
-    queue = two_jobs()
-    queue.submit("a", *units(100))
-    queue.submit("b", *units(1))
+    queue = two_jobs(a=100, b=1)
     take(queue, 40)
     queue.submit("b", *units(10))
 
@@ -210,8 +208,7 @@ def test_a_known_length_that_was_wrong_is_corrected_too() -> None:
     """
     A thread that was told as 60 and took 100 is charged 100 in the end.
     """
-    queue = two_jobs()
-    queue.submit("a", *units(2))
+    queue = two_jobs(a=2)
     ticket = take(queue, 1)[0]
     queue.finish(ticket, now_us=100)
 
@@ -294,9 +291,7 @@ def test_what_runs_already_is_charged_and_reported() -> None:
     """
     A unit that nobody chose counts against its job like any other.
     """
-    queue = two_jobs()
-    queue.submit("a", *units(5))
-    queue.submit("b", *units(5))
+    queue = two_jobs(a=5, b=5)
     running = queue.adopt("a", WorkUnit("old", 120), now_us=0)
     turns = jobs_of(take(queue, 3))
     queue.finish(running, now_us=120)
@@ -350,9 +345,7 @@ def test_corrections_leave_nothing_behind() -> None:
     """
     However often values change, a group keeps room for its flows and no more.
     """
-    queue = two_jobs(guess_us=60)
-    queue.submit("a", *units(1))
-    queue.submit("b", *units(1))
+    queue = two_jobs(a=1, b=1, guess_us=60)
     running = [queue.adopt("a", WorkUnit(i, 60), now_us=0) for i in range(1000)]
     for ticket in running:
         queue.finish(ticket, now_us=1)
@@ -364,8 +357,7 @@ def test_an_idle_job_can_be_forgotten() -> None:
     """
     A removed job leaves its service with its group, and its name is free again.
     """
-    queue = two_jobs()
-    queue.submit("a", *units(1))
+    queue = two_jobs(a=1)
     (ticket,) = take(queue, 1)
     queue.finish(ticket, now_us=60)
     queue.remove("a")
@@ -417,8 +409,7 @@ def test_a_mistake_is_told_with_its_mend(
     """
     Q6 and more: each misuse of the queue is refused by name, value and what is allowed.
     """
-    queue = two_jobs()
-    queue.submit("a", *units(1))
+    queue = two_jobs(a=1)
 
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         attempt(queue)
@@ -428,8 +419,7 @@ def test_a_unit_ends_once() -> None:
     """
     A ticket that was finished, or comes from another queue, is refused; nothing changes.
     """
-    queue = two_jobs()
-    queue.submit("a", *units(1))
+    queue = two_jobs(a=1)
     (ticket,) = take(queue, 1)
     queue.finish(ticket, now_us=60)
 
