@@ -6,13 +6,19 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any
 
+import yaml
+
 from kubernetes_worlds import Json, device, gpu, node, pod, topology
+from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kinds import EmitKind, emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
+from placer.kubernetes.emit.writer import object_file_text
 from placer.kubernetes.objects import Objects
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.kubernetes.stream import ReadObject
-from placer_models.placement import Placement
+from placer_models.placement import PartlyPlaced, Placed, Placement
 
 NUMA_POLICIES = ("BestEffort", "Restricted", "SingleNUMANode")
 GROUP = "pod-group.scheduling.sigs.k8s.io"
@@ -26,6 +32,25 @@ def objects_of(found: Iterable[Json]) -> Objects:
         version, kind = str(one["apiVersion"]), str(one["kind"])
         known.add(ReadObject("dump.json", i + 1, version, kind, one, json.dumps(one), True))
     return known
+
+
+def solved(
+    objects: Iterable[Json], engine: Engine = Engine.GREEDY, *, whole: bool = False
+) -> tuple[Instance, Placement]:
+    """Return the cluster of these objects, and what is placed there: all, or something at least."""
+    instance, _ = instance_of(objects_of(objects))
+    answer = solve(instance, SolveOptions(engine, 10, None, workers=1, seed=0))
+    assert isinstance(answer, Placed if whole else Placed | PartlyPlaced)
+    return instance, answer.placement
+
+
+def files_of(
+    objects: Iterable[Json], instance: Instance, placement: Placement, *kinds: EmitKind
+) -> dict[str, Any]:
+    """Return path -> what stands in the file, of those that a cluster is told by."""
+    dump = placed_dump(objects_of(objects), instance, placement)
+    files = emitted_files(dump, kinds)
+    return {file.path: yaml.safe_load(object_file_text(file)) for file in files}
 
 
 def dump_world(draw: Random) -> list[Json]:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import yaml
-
 from claim_worlds import (
     GPU_DRIVER,
     allocated,
@@ -16,17 +14,13 @@ from claim_worlds import (
     request,
     resource_slice,
 )
-from dump_worlds import after_binding, objects_of
+from dump_worlds import after_binding, files_of, objects_of, solved
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node, topology
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
-from placer.kubernetes.emit.kinds import EmitKind, emitted_files
-from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import object_file_text
-from placer.search.options import Engine, SolveOptions
-from placer.search.solver import solve
-from placer_models.placement import Placed
+from placer.kubernetes.emit.kinds import EmitKind
+from placer.search.options import Engine
 
 LARGE = f"device.capacity['{GPU_DRIVER}'].memory.compareTo(quantity('40Gi')) >= 0"
 SMALL = f"device.capacity['{GPU_DRIVER}'].memory.compareTo(quantity('40Gi')) < 0"
@@ -48,10 +42,8 @@ def minors(*objects: Json) -> dict[str, list[int]]:
 
 def exactly(*objects: Json) -> dict[str, list[int]]:
     """Return pod -> its devices, by the exact search."""
-    instance, _ = read(*objects)
-    answer = solve(instance, SolveOptions(Engine.EXACT, 10, None, workers=1, seed=0))
-    assert isinstance(answer, Placed)
-    return {place.name: [one.minor for one in place.devices] for place in answer.placement.pods}
+    _, placement = solved(objects, Engine.EXACT, whole=True)
+    return {place.name: [one.minor for one in place.devices] for place in placement.pods}
 
 
 def test_a_node_of_which_some_devices_meet_a_selector_offers_those() -> None:
@@ -96,14 +88,8 @@ def test_one_claim_asks_for_both_kinds() -> None:
     """
     asked = claim("c", request("big", LARGE), request("any", count=2))
     objects = [*gpus(10, 80, 10), device_class(), asked, claiming()]
-    instance, _ = instance_of(objects_of(objects))
-    answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
-    assert isinstance(answer, Placed)
-    dump = placed_dump(objects_of(objects), instance, answer.placement)
-    files = {
-        one.path: yaml.safe_load(object_file_text(one))
-        for one in emitted_files(dump, [EmitKind.CLAIMS])
-    }
+    instance, placement = solved(objects, whole=True)
+    files = files_of(objects, instance, placement, EmitKind.CLAIMS)
     status: Any = files["claims/default/c.status.yaml"]["status"]
     results = [
         (one["request"], one["device"]) for one in status["allocation"]["devices"]["results"]
@@ -114,7 +100,7 @@ def test_one_claim_asks_for_both_kinds() -> None:
     patched = [
         {**one, "status": status} if one["kind"] == "ResourceClaim" else one for one in objects
     ]
-    after, _ = instance_of(objects_of(after_binding(patched, instance, answer.placement)))
+    after, _ = instance_of(objects_of(after_binding(patched, instance, placement)))
     assert [one.minor for one in after.running[0].placement.devices] == [0, 1, 2]
     assert misfits_of(after) == ()
 

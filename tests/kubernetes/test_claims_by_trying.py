@@ -4,10 +4,8 @@ import copy
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from random import Random
-from typing import Any
 
 import pytest
-import yaml
 
 from claim_worlds import (
     GPU_DRIVER,
@@ -21,13 +19,11 @@ from claim_worlds import (
     request,
     resource_slice,
 )
-from dump_worlds import after_binding, objects_of
+from dump_worlds import after_binding, files_of, objects_of
 from kubernetes_worlds import Json, node, topology
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
-from placer.kubernetes.emit.kinds import EmitKind, emitted_files
-from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import object_file_text
+from placer.kubernetes.emit.kinds import EmitKind
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.placement import PartlyPlaced, Placed
@@ -203,12 +199,8 @@ def check(seed: str) -> tuple[int, int]:
     placed = {place.name: place for place in placement.pods} if placement else {}
     claims = {one["metadata"]["name"]: one for one in objects if one["kind"] == "ResourceClaim"}
     if placement is not None:
-        dump = placed_dump(objects_of(objects), instance, placement)
-        patches: list[Any] = [
-            yaml.safe_load(object_file_text(file))
-            for file in emitted_files(dump, [EmitKind.CLAIMS])
-            if file.path.endswith(".status.yaml")
-        ]
+        files = files_of(objects, instance, placement, EmitKind.CLAIMS)
+        patches = [one for path, one in files.items() if path.endswith(".status.yaml")]
         after = copy.deepcopy(objects)
         for patch in patches:
             name = patch["metadata"]["name"]

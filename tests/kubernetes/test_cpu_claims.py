@@ -1,22 +1,16 @@
 """CPUs by claims: devices of dra-driver-cpu, one by one or all of a machine."""
 
 import pytest
-import yaml
 
 from claim_worlds import allocated, claim, request, resource_slice
-from dump_worlds import after_binding, objects_of
+from dump_worlds import after_binding, files_of, objects_of, solved
 from kubernetes.cpu_claim_worlds import CPUS, wants
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node, pod, topology
 from placer.counting.account import accounts_of
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
-from placer.kubernetes.emit.kinds import EmitKind, emitted_files
-from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import object_file_text
-from placer.search.options import Engine, SolveOptions
-from placer.search.solver import solve
-from placer_models.placement import PartlyPlaced, Placed
+from placer.kubernetes.emit.kinds import EmitKind
 
 
 def single(number: int) -> Json:
@@ -51,13 +45,10 @@ def numbered(count: int, name: str = "c") -> Json:
 
 def told(objects: list[Json]) -> tuple[Json, list[Json]]:
     """Return the status that the claim gets, and the objects once it has it and the pod runs."""
-    instance, _ = instance_of(objects_of(objects))
-    answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
-    assert isinstance(answer, Placed | PartlyPlaced)
-    dump = placed_dump(objects_of(objects), instance, answer.placement)
-    files = {file.path: object_file_text(file) for file in emitted_files(dump, [EmitKind.CLAIMS])}
-    status: Json = yaml.safe_load(files["claims/default/c.status.yaml"])["status"]
-    after = after_binding(objects, instance, answer.placement)
+    instance, placement = solved(objects)
+    files = files_of(objects, instance, placement, EmitKind.CLAIMS)
+    status: Json = files["claims/default/c.status.yaml"]["status"]
+    after = after_binding(objects, instance, placement)
     patched = [
         {**one, "status": status} if one["kind"] == "ResourceClaim" else one for one in after
     ]

@@ -9,16 +9,14 @@ import pytest
 import yaml
 
 from claim_worlds import claim, claiming
-from dump_worlds import after_binding, objects_of
+from dump_worlds import after_binding, files_of, objects_of
 from kubernetes.cpu_claim_worlds import CPUS, NUMA, asking, group, groups, held, socket
 from kubernetes_worlds import Json, node, topology
 from placer.counting.account import accounts_of
 from placer.judge.breaches import breaches
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
-from placer.kubernetes.emit.kinds import EmitKind, emitted_files
-from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import object_file_text
+from placer.kubernetes.emit.kinds import EmitKind
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningPod
@@ -117,12 +115,12 @@ def hold(seed: int, engine: Engine) -> None:
     assert not breaches(instance, answer.placement)
     if engine is Engine.AUTO:
         assert len(answer.placement.pods) == most(needs, free)
-    dump = placed_dump(objects_of(objects), instance, answer.placement)
+    files = files_of(objects, instance, answer.placement, EmitKind.CLAIMS)
     left = copy.deepcopy(free)
     told = {
-        file.path.split("/")[-1].split(".")[0]: yaml.safe_load(object_file_text(file))["status"]
-        for file in emitted_files(dump, [EmitKind.CLAIMS])
-        if file.path.endswith(".status.yaml")
+        path.split("/")[-1].split(".")[0]: one["status"]
+        for path, one in files.items()
+        if path.endswith(".status.yaml")
     }
     places = {place.name: place for place in answer.placement.pods}
     owned: dict[str, set[int]] = {}

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from claim_worlds import claim, claiming, device_class, resource_slice
-from dump_worlds import objects_of
+from dump_worlds import objects_of, solved
 from kubernetes_worlds import Json, device, held, lsr, node, owned, pod, topology
 from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kinds import EmitKind, emitted_files
@@ -16,7 +16,7 @@ from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import object_file_text
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.placement import PartlyPlaced, Placed, Placement
+from placer_models.placement import Placed, Placement
 
 STATUS = "scheduling.koordinator.sh/resource-status"
 ALLOCATED = "scheduling.koordinator.sh/device-allocated"
@@ -27,11 +27,7 @@ SO_MANY = "internal.scheduling.koordinator.sh/bind-gang-member-count"
 
 def told(*objects: Json, kind: EmitKind = EmitKind.BINDINGS) -> dict[str, list[Any]]:
     """Return path -> objects that the cluster is told, as they stand in the file."""
-    known = objects_of(objects)
-    instance, _ = instance_of(known)
-    answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
-    assert isinstance(answer, Placed | PartlyPlaced)
-    files = emitted_files(placed_dump(known, instance, answer.placement), [kind])
+    files = emitted_files(placed_dump(objects_of(objects), *solved(objects)), [kind])
     read = {file.path: object_file_text(file) for file in files}
     return {
         path: [json.loads(text)] if path.endswith(".json") else list(yaml.safe_load_all(text))

@@ -4,7 +4,6 @@ import copy
 from typing import Any
 
 import pytest
-import yaml
 
 from claim_worlds import (
     GPU_DRIVER,
@@ -19,7 +18,7 @@ from claim_worlds import (
     resource_slice,
     template,
 )
-from dump_worlds import after_binding, objects_of
+from dump_worlds import after_binding, files_of, objects_of, solved
 from json_schemas import check_object
 from kubernetes_worlds import Json, node, pod, topology
 from placer.counting.account import accounts_of
@@ -28,12 +27,8 @@ from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.claims import FINALIZER
 from placer.kubernetes.emit.kinds import EmitKind, emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import object_file_text
-from placer.search.options import Engine, SolveOptions
-from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningPod
 from placer_models.files.errors import InputError
-from placer_models.placement import PartlyPlaced, Placed, Placement
 
 GANG = "scheduling.x-k8s.io/pod-group"
 
@@ -43,22 +38,9 @@ CLUSTER = [
 ]
 
 
-def solved(objects: list[Json]) -> tuple[Instance, Placement]:
-    """Return the cluster of these objects, and what is placed there."""
-    instance, _ = instance_of(objects_of(objects))
-    answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
-    assert isinstance(answer, Placed | PartlyPlaced)
-    return instance, answer.placement
-
-
 def told(objects: list[Json]) -> dict[str, Any]:
     """Return path -> patch, as it stands in the file."""
-    instance, placement = solved(objects)
-    dump = placed_dump(objects_of(objects), instance, placement)
-    return {
-        file.path: yaml.safe_load(object_file_text(file))
-        for file in emitted_files(dump, [EmitKind.CLAIMS])
-    }
+    return files_of(objects, *solved(objects), EmitKind.CLAIMS)
 
 
 def merged(found: Any, patch: Any) -> Any:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from claim_worlds import (
     GPU_DRIVER,
@@ -14,20 +13,16 @@ from claim_worlds import (
     request,
     resource_slice,
 )
-from dump_worlds import after_binding, objects_of
+from dump_worlds import after_binding, files_of, objects_of, solved
 from json_schemas import check_object
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node, pod
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.claims import EXTENDED, FINALIZER
-from placer.kubernetes.emit.kinds import EmitKind, emitted_files
-from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import object_file_text
-from placer.search.options import Engine, SolveOptions
-from placer.search.solver import solve
+from placer.kubernetes.emit.kinds import EmitKind
 from placer_models.cluster import Instance
-from placer_models.placement import Placed, Placement
+from placer_models.placement import Placement
 
 RESOURCE = "example.com/gpu"
 
@@ -46,16 +41,8 @@ def wanting(name: str = "p", count: int = 1, resource: str = RESOURCE, **more: A
 
 def told(objects: list[Json]) -> tuple[Instance, Placement, dict[str, Any]]:
     """Return the cluster, what is placed, and path -> what is written of claims."""
-    instance, _ = instance_of(objects_of(objects))
-    answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
-    assert isinstance(answer, Placed)
-    dump = placed_dump(objects_of(objects), instance, answer.placement)
-    files = emitted_files(dump, [EmitKind.CLAIMS])
-    return (
-        instance,
-        answer.placement,
-        {one.path: yaml.safe_load(object_file_text(one)) for one in files},
-    )
+    instance, placement = solved(objects, whole=True)
+    return instance, placement, files_of(objects, instance, placement, EmitKind.CLAIMS)
 
 
 @pytest.mark.parametrize("resource", [RESOURCE, "deviceclass.resource.kubernetes.io/gpu"])

@@ -1,19 +1,15 @@
 """Alternatives, shared claims and extended resources of random clusters, checked by the objects."""
 
 from random import Random
-from typing import Any
 
 import pytest
-import yaml
 
 from claim_worlds import allocated, claim, claiming, device_class, gpu_listed, resource_slice
-from dump_worlds import after_binding, objects_of
+from dump_worlds import after_binding, files_of, objects_of
 from kubernetes_worlds import Json, node, pod
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
-from placer.kubernetes.emit.kinds import EmitKind, emitted_files
-from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import object_file_text
+from placer.kubernetes.emit.kinds import EmitKind
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.placement import PartlyPlaced, Placed
@@ -68,11 +64,7 @@ def check(seed: str) -> int:
     answer = solve(instance, SolveOptions(Engine.AUTO, 10, None, workers=1, seed=0))
     if not isinstance(answer, Placed | PartlyPlaced):
         return 0
-    dump = placed_dump(objects_of(objects), instance, answer.placement)
-    files: dict[str, Any] = {
-        one.path: yaml.safe_load(object_file_text(one))
-        for one in emitted_files(dump, [EmitKind.CLAIMS])
-    }
+    files = files_of(objects, instance, answer.placement, EmitKind.CLAIMS)
     made = [one for path, one in files.items() if path.endswith(".new.yaml")]
     claims = [one for one in (*objects, *made) if one["kind"] == "ResourceClaim"]
     users = {

@@ -13,13 +13,12 @@ from claim_worlds import (
     resource_slice,
     template,
 )
-from dump_worlds import after_binding, objects_of
+from dump_worlds import after_binding, files_of, objects_of, solved
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
-from placer.kubernetes.emit.kinds import EmitKind, emitted_files
-from placer.kubernetes.emit.placed_pods import placed_dump
+from placer.kubernetes.emit.kinds import EmitKind
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.placement import Placed
@@ -149,12 +148,9 @@ def test_the_claim_is_told_once_and_is_reserved_for_all() -> None:
     Read again with its pods bound, the devices are held by one, and nothing is broken.
     """
     objects = [*cluster(2), claim(), claiming("p"), claiming("q")]
-    instance, _ = instance_of(objects_of(objects))
-    answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
-    assert isinstance(answer, Placed)
-    dump = placed_dump(objects_of(objects), instance, answer.placement)
-    files = {file.path: file.objects[0] for file in emitted_files(dump, [EmitKind.CLAIMS])}
-    status: Json = dict(files["claims/default/c.status.yaml"])["status"]
+    instance, placement = solved(objects, whole=True)
+    files = files_of(objects, instance, placement, EmitKind.CLAIMS)
+    status: Json = files["claims/default/c.status.yaml"]["status"]
 
     (result,) = status["allocation"]["devices"]["results"]
     assert (result["driver"], result["pool"]) == (GPU_DRIVER, "n1")
@@ -163,7 +159,7 @@ def test_the_claim_is_told_once_and_is_reserved_for_all() -> None:
     patched = [
         {**one, "status": status} if one["kind"] == "ResourceClaim" else one for one in objects
     ]
-    after, _ = instance_of(objects_of(after_binding(patched, instance, answer.placement)))
+    after, _ = instance_of(objects_of(after_binding(patched, instance, placement)))
     assert misfits_of(after) == ()
     assert sorted(len(one.placement.devices) for one in after.running) == [0, 1]
 
@@ -174,12 +170,9 @@ def test_nobody_is_told_of_while_the_pod_with_the_devices_is_held_back() -> None
     """
     first = claiming("p", {"c": "c"}, templates={"g": "t"})
     objects = [*cluster(2), template("t"), claim(), first, claiming("q")]
-    instance, _ = instance_of(objects_of(objects))
-    answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
-    assert isinstance(answer, Placed)
-    dump = placed_dump(objects_of(objects), instance, answer.placement)
+    instance, placement = solved(objects, whole=True)
 
-    assert emitted_files(dump, [EmitKind.CLAIMS, EmitKind.BINDINGS]) == ()
+    assert files_of(objects, instance, placement, EmitKind.CLAIMS, EmitKind.BINDINGS) == {}
 
 
 def test_cpus_are_shared_by_nobody() -> None:
