@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from placer_models.cluster import Machine, Node, RunningPod
+from placer_models.device import GPU
 from placer_models.placement import PodPlacement
-from placer_models.pod import Gang, Pod
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 
 GIB = 2**30
@@ -52,6 +54,22 @@ def nodes_in_turn(
 ) -> tuple[Node, ...]:
     """Return so many nodes, whose machines take turns."""
     return tuple(Node(name.format(i), machines[i % len(machines)]) for i in range(count))
+
+
+def spec(
+    qos: QosClass, cpu_milli: int, memory_gib: int = 0, gpus: int = 0, **words: Any
+) -> PodSpec:
+    """Return what a pod of one container asks for; the words are those of a `PodSpec`."""
+    devices = (DeviceRequest(GPU, gpus),) if gpus else ()
+    requests = Resources(cpu_milli, memory_gib * GIB, devices=devices)
+    return PodSpec((Container("main", requests),), qos, **words)
+
+
+def gang(name: str, asked: PodSpec, size: int, minimum: int, **more: Any) -> Gang:
+    """Return a gang of equal pods; one alone is a pod without a gang."""
+    pods = tuple(Pod(f"{name}-{i}", "default", asked) for i in range(size))
+    title = name if size > 1 else pods[0].name
+    return Gang(title, "default", pods, minimum, lone=size == 1, **more)
 
 
 def lone(pod: Pod, priority: int = 0) -> Gang:

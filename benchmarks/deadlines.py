@@ -21,7 +21,7 @@ from random import Random
 from time import perf_counter, process_time
 
 from _timing import keep_cpu_time, timed
-from _worlds import GIB, nodes_in_turn, running_pod
+from _worlds import GIB, gang, nodes_in_turn, running_pod
 from greedy_fleet import MACHINES, SPECS
 
 from placer.search.options import Engine, SolveOptions
@@ -89,18 +89,10 @@ def batch(number: int) -> tuple[Instance, float]:
     gangs: list[Gang] = []
     while pods > 0:
         size = min(pods, rng.choice((1, 1, 1, 2, 4)))
-        spec, name = rng.choice(specs), f"g-{len(gangs)}"
-        members = tuple(Pod(f"{name}-{i}", "default", spec) for i in range(size))
-        gangs.append(
-            Gang(
-                name=members[0].name if size == 1 else name,
-                namespace="default",
-                pods=members,
-                minimum=rng.choice((size, max(1, size // 2))),
-                priority=rng.choice((0, 0, 10)),
-                lone=size == 1,
-            )
-        )
+        spec = rng.choice(specs)
+        minimum = rng.choice((size, max(1, size // 2)))
+        priority = rng.choice((0, 0, 10))
+        gangs.append(gang(f"g-{len(gangs)}", spec, size, minimum, priority=priority))
         pods -= size
     old = tuple(pod for node in nodes for pod in running_on(node, rng)) if busy else ()
     moves = MOVES if busy and rng.random() < 0.3 else 0

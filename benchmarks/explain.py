@@ -18,7 +18,7 @@ from random import Random
 from time import monotonic, process_time
 
 from _timing import timed
-from _worlds import GIB, lone, machine, running_pod
+from _worlds import GIB, lone, machine, running_pod, spec
 
 from placer.explain.explain import explain
 from placer.search.options import SolveOptions
@@ -26,7 +26,7 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU, Device
 from placer_models.placement import DeviceGrant, Placed
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Gang, Pod
 from placer_models.policy import QosClass
 from placer_models.taints import Taint, TaintEffect
 
@@ -47,9 +47,7 @@ BOX = machine(
 
 
 def pod(name: str, gpus: int, gib: int = 1, **more: object) -> Pod:
-    devices = (DeviceRequest(GPU, gpus),) if gpus else ()
-    requests = Resources(1000, gib * GIB, devices=devices)
-    return Pod(name, "default", PodSpec((Container("main", requests),), QosClass.LS, **more))
+    return Pod(name, "default", spec(QosClass.LS, 1000, gib, gpus, **more))
 
 
 def fleet(count: int, rng: Random) -> tuple[tuple[Node, ...], tuple[RunningPod, ...]]:

@@ -9,11 +9,10 @@ Run: python benchmarks/fleet.py [SECONDS] [NODES ...]
 
 import random
 import sys
-from dataclasses import replace
 from time import perf_counter
 
 from _timing import timed
-from _worlds import GIB, lone, nodes_in_turn
+from _worlds import gang, lone, nodes_in_turn, spec
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -21,7 +20,7 @@ from placer_models.cluster import Instance
 from placer_models.device import GPU
 from placer_models.machines.catalogue import load_machine
 from placer_models.placement import Answer, PartlyPlaced, Placed
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Gang, Pod
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
 
 KINDS = (
@@ -36,25 +35,21 @@ KINDS = (
 )
 
 
-def spec(qos: QosClass, cpus: int, memory_gib: int, gpus: int = 0) -> PodSpec:
-    devices = (DeviceRequest(GPU, gpus),) if gpus else ()
-    requests = Resources(1000 * cpus, memory_gib * GIB, devices=devices)
-    return PodSpec((Container("main", requests),), qos=qos)
-
-
 JOBS = (
-    spec(QosClass.LSR, 8, 32, 1),
-    replace(spec(QosClass.LSR, 16, 64, 2), alignment=AlignmentPolicy.BEST_EFFORT),
-    spec(QosClass.LS, 16, 128, 4),
-    spec(QosClass.LSR, 24, 128, 8),
+    spec(QosClass.LSR, 8_000, 32, 1),
+    spec(QosClass.LSR, 16_000, 64, 2, alignment=AlignmentPolicy.BEST_EFFORT),
+    spec(QosClass.LS, 16_000, 128, 4),
+    spec(QosClass.LSR, 24_000, 128, 8),
 )
 SERVICES = (
-    spec(QosClass.LSR, 4, 8),
-    replace(spec(QosClass.LSE, 6, 16), bind=BindPolicy.FULL_PCPUS, bind_strength=Strength.REQUIRED),
-    spec(QosClass.LS, 2, 4),
-    spec(QosClass.BE, 8, 4),
-    replace(
-        spec(QosClass.LSR, 12, 24),
+    spec(QosClass.LSR, 4_000, 8),
+    spec(QosClass.LSE, 6_000, 16, bind=BindPolicy.FULL_PCPUS, bind_strength=Strength.REQUIRED),
+    spec(QosClass.LS, 2_000, 4),
+    spec(QosClass.BE, 8_000, 4),
+    spec(
+        QosClass.LSR,
+        12_000,
+        24,
         alignment=AlignmentPolicy.SINGLE_NUMA_NODE,
         bind=BindPolicy.SPREAD_BY_PCPUS,
     ),
@@ -72,18 +67,9 @@ def fleet(count: int, load: float, seed: int = 0) -> Instance:
     while asked_gpus < load * gpus:
         job = rng.choices(JOBS, (4, 3, 2, 1))[0]
         size = rng.choice((1, 1, 1, 2, 4))
-        name = f"job-{len(gangs)}"
-        pods = tuple(Pod(f"{name}-{i}", "default", job) for i in range(size))
-        gangs.append(
-            Gang(
-                name=name if size > 1 else pods[0].name,
-                namespace="default",
-                pods=pods,
-                minimum=size if rng.random() < 0.7 else max(1, size // 2),
-                priority=rng.choice((0, 0, 10)),
-                lone=size == 1,
-            )
-        )
+        minimum = size if rng.random() < 0.7 else max(1, size // 2)
+        priority = rng.choice((0, 0, 10))
+        gangs.append(gang(f"job-{len(gangs)}", job, size, minimum, priority=priority))
         asked_gpus += size * job.requests.count_of(GPU)
         asked_cpus += size * job.requests.cpu_milli // 1000
     while asked_cpus < 0.8 * load * cpus:
@@ -116,7 +102,7 @@ def main(seconds: float, sizes: list[int]) -> None:
             took_s, answer = timed(perf_counter, solve, instance, options)
             rows.append((*points(answer), took_s))
         (greedy, _, out, greedy_s), (joint, bound, left, joint_s) = rows
-        pods = sum(len(gang.pods) for gang in instance.gangs)
+        pods = sum(len(one.pods) for one in instance.gangs)
         gap = f"{100 * (bound - joint) / bound:5.2f}" if bound else "    -"
         print(
             f"{count:5}  {pods:5}  {greedy:13}  {out:8}  {greedy_s:4.1f}  {joint:12}  {left:8}"

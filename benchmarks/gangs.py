@@ -14,7 +14,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from _timing import timed
-from _worlds import running_pod
+from _worlds import gang, running_pod, spec
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -24,7 +24,7 @@ from placer_models.goals import GATHERING
 from placer_models.machines.catalogue import load_machine
 from placer_models.network import GatherOrSpread, LevelRule
 from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, TierValue
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Gang, Pod
 from placer_models.policy import QosClass, Strength
 
 SEED = 11
@@ -60,9 +60,9 @@ def fleet(count: int, rng: random.Random) -> tuple[tuple[Node, ...], tuple[Runni
         nodes.append(Node(f"n{i:03}", machine, domains=tuple(sorted(levels.items()))))
         held = rng.choice((0, 0, 0, 2, 4, 8))
         if held:
-            spec = PodSpec((Container("main", Resources(devices=(DeviceRequest(GPU, held),))),))
+            asked = spec(QosClass.LS, 0, gpus=held)
             grants = tuple(DeviceGrant(GPU, minor) for minor in range(held))
-            one = Pod(f"r{i}", "default", spec)
+            one = Pod(f"r{i}", "default", asked)
             cpus = machine.topology.online
             running.append(running_pod(one, f"n{i:03}", cpus, devices=grants))
     return tuple(nodes), tuple(running)
@@ -74,13 +74,8 @@ def gangs(free: int, rng: random.Random) -> tuple[Gang, ...]:
     left = int(SHARE_OF_GPUS * free)
     while left > 0:
         size, gpus = rng.choice((16, 24, 32, 48, 64)), rng.choice((1, 1, 2, 4, 8))
-        spec = PodSpec(
-            (Container("main", Resources(4000 * gpus, devices=(DeviceRequest(GPU, gpus),))),),
-            qos=QosClass.LSR,
-        )
-        name = f"g{len(found)}"
-        pods = tuple(Pod(f"{name}-{i}", "default", spec) for i in range(size))
-        found.append(Gang(name, "default", pods, size * 3 // 4))
+        asked = spec(QosClass.LSR, 4000 * gpus, gpus=gpus)
+        found.append(gang(f"g{len(found)}", asked, size, size * 3 // 4))
         left -= size * gpus
     return tuple(found)
 
@@ -111,10 +106,10 @@ def main() -> None:
     nodes, running = fleet(count, rng)
     free = 8 * count - sum(len(runner.placement.devices) for runner in running)
     waiting = gangs(free, rng)
-    pods = sum(len(gang.pods) for gang in waiting)
+    pods = sum(len(one.pods) for one in waiting)
     print(f"{count} nodes, {free} GPUs free; {len(waiting)} gangs, {pods} pods")
     for name, levels in ASKING.items():
-        asking = tuple(replace(gang, levels=levels) for gang in waiting)
+        asking = tuple(replace(one, levels=levels) for one in waiting)
         instance = Instance(nodes, asking, running=running)
         print(name)
         for engine in (Engine.GREEDY, Engine.AUTO):

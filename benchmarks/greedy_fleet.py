@@ -14,12 +14,14 @@ Run: python benchmarks/greedy_fleet.py [NODES]
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from random import Random
 from statistics import mean
 from time import thread_time
 
+import _worlds
 from _timing import print_times, timed
-from _worlds import GIB, lone, nodes_in_turn
+from _worlds import GIB, gang, lone, nodes_in_turn
 
 from placer.greedy.chooser import choose
 from placer.greedy.gather import gather
@@ -28,7 +30,7 @@ from placer.greedy.place import place_greedily
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node
 from placer_models.machines.catalogue import load_machine
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Container, Gang, Pod, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy, GatherLevel, QosClass, Strength
 from placer_models.problem.problem import Problem
 
@@ -50,24 +52,12 @@ MACHINES = (
 )
 
 
-def spec(
-    qos: QosClass,
-    cpu_milli: int,
-    memory_gib: int,
-    gpus: int = 0,
-    bind: BindPolicy = BindPolicy.DEFAULT,
-    strength: Strength = Strength.PREFERRED,
-    alignment: AlignmentPolicy = AlignmentPolicy.NONE,
-) -> PodSpec:
-    devices = (DeviceRequest("gpu", gpus),) if gpus else ()
-    requests = Resources(cpu_milli, memory_gib * GIB, devices=devices)
-    return PodSpec((Container("main", requests),), qos, bind, strength, alignment)
-
+spec = partial(_worlds.spec, alignment=AlignmentPolicy.NONE)
 
 SPECS = (
     spec(QosClass.LSR, 4_000, 8),
     spec(QosClass.LSR, 7_000, 16),
-    spec(QosClass.LSR, 8_000, 16, bind=BindPolicy.FULL_PCPUS, strength=Strength.REQUIRED),
+    spec(QosClass.LSR, 8_000, 16, bind=BindPolicy.FULL_PCPUS, bind_strength=Strength.REQUIRED),
     spec(QosClass.LSR, 8_000, 16, bind=BindPolicy.SPREAD_BY_PCPUS),
     spec(QosClass.LSE, 16_000, 8, alignment=AlignmentPolicy.SINGLE_NUMA_NODE),
     spec(QosClass.LSR, 8_000, 32, gpus=1, alignment=AlignmentPolicy.BEST_EFFORT),
@@ -85,11 +75,6 @@ def with_other_cpus(kind: PodSpec) -> PodSpec:
     requests = kind.containers[0].requests
     larger = replace(requests, memory_bytes=requests.memory_bytes + GIB)
     return replace(kind, containers=(Container("main", larger),))
-
-
-def gang(name: str, kind: PodSpec, size: int, minimum: int, gather: GatherLevel | None) -> Gang:
-    pods = tuple(Pod(f"{name}-{i}", "default", kind) for i in range(size))
-    return Gang(name, "default", pods, minimum, gather=gather)
 
 
 def drawn(rng: Random, count: int, kinds: Sequence[PodSpec], name: str) -> list[Gang]:
@@ -190,7 +175,7 @@ def report_gathering(nodes: tuple[Node, ...]) -> None:
     """Gather gangs of 4 on one node each; the baseline is to look into every node."""
     rng = Random(SEED)
     before = drawn(rng, WARM_UP_PODS_PER_NODE * len(nodes), SPECS, "before")
-    gangs = [gang(f"gang-{i}", kind, 4, 4, GatherLevel.NODE) for i, kind in enumerate(SPECS)]
+    gangs = [gang(f"gang-{i}", kind, 4, 4, gather=GatherLevel.NODE) for i, kind in enumerate(SPECS)]
     problem = build_problem(Instance(nodes, (*before, *gangs)))
     times: list[list[float]] = []
     answers = []
@@ -212,9 +197,9 @@ def report_batch(nodes: tuple[Node, ...]) -> None:
     rng = Random(SEED)
     gangs = [
         *drawn(rng, TIMED_PODS - 44, SPECS, "pod"),
-        gang("training", SPECS[8], 32, 24, None),
-        gang("inference", SPECS[5], 4, 4, GatherLevel.NODE),
-        gang("prefill", SPECS[6], 8, 4, GatherLevel.NODE),
+        gang("training", SPECS[8], 32, 24),
+        gang("inference", SPECS[5], 4, 4, gather=GatherLevel.NODE),
+        gang("prefill", SPECS[6], 8, 4, gather=GatherLevel.NODE),
     ]
     problem = build_problem(Instance(nodes, tuple(gangs)))
     took_s, choices = timed(thread_time, place_greedily, problem)

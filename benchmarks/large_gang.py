@@ -24,7 +24,7 @@ from time import perf_counter, process_time
 
 from _checkouts import HERE, json_of
 from _timing import timed
-from _worlds import GIB, machine, nodes_in_turn
+from _worlds import GIB, machine, nodes_in_turn, spec
 
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
@@ -32,7 +32,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine
 from placer_models.placement import Answer, PartlyPlaced, Placed
-from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Gang, Pod
 from placer_models.policy import QosClass
 
 NODES = 5_000
@@ -59,9 +59,9 @@ WORLDS: dict[str, tuple[Machine, QosClass, int]] = {
 def world(name: str) -> Instance:
     """Return the nodes and the gang."""
     kind, qos, cpus = WORLDS[name]
-    spec = PodSpec((Container("main", Resources(1_000 * cpus, 4 * cpus * GIB)),), qos)
     nodes = nodes_in_turn(NODES, (kind,), "n-{:04}")
-    pods = tuple(Pod(f"p-{i:03}", "default", spec) for i in range(PODS))
+    asked = spec(qos, 1_000 * cpus, 4 * cpus)
+    pods = tuple(Pod(f"p-{i:03}", "default", asked) for i in range(PODS))
     return Instance(nodes, (Gang("gang", "default", pods, PODS),))
 
 

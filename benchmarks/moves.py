@@ -10,7 +10,7 @@ from random import Random
 from time import perf_counter
 
 from _timing import timed
-from _worlds import lone, running_pod
+from _worlds import lone, running_pod, spec
 
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
@@ -20,7 +20,7 @@ from placer_models.goals import MOVES
 from placer_models.machines.catalogue import load_machine
 from placer_models.moves import moves_of
 from placer_models.placement import DeviceGrant, GaveUp, Infeasible, Placement
-from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
+from placer_models.pod import Pod
 from placer_models.policy import QosClass
 
 MACHINE = load_machine("p4d-24xlarge")
@@ -35,22 +35,21 @@ def fragmented(nodes: int, budget: int) -> Instance:
         free = list(range(8))
         for j in range(rng.choice((1, 1, 2, 3))):
             gpus = [free.pop(rng.randrange(len(free))) for _ in range(rng.choice((1, 1, 2)))]
-            pod = Pod(f"small-{i}-{j}", "default", _spec(len(gpus)))
+            pod = Pod(
+                f"small-{i}-{j}", "default", spec(QosClass.LSR, 4000 * len(gpus), gpus=len(gpus))
+            )
             cpus = frozenset().union(*CORES[4 * j : 4 * j + 2 * len(gpus)])
             grants = tuple(DeviceGrant(GPU, minor) for minor in sorted(gpus))
             running.append(running_pod(pod, f"n{i:03}", cpus, devices=grants))
-    large = [Pod(f"large-{i}", "default", _spec(8)) for i in range(nodes // 4)]
+    large = [
+        Pod(f"large-{i}", "default", spec(QosClass.LSR, 32_000, gpus=8)) for i in range(nodes // 4)
+    ]
     return Instance(
         nodes=tuple(Node(f"n{i:03}", MACHINE) for i in range(nodes)),
         gangs=tuple(map(lone, large)),
         running=tuple(running),
         move_budget=budget,
     )
-
-
-def _spec(gpus: int) -> PodSpec:
-    requests = Resources(cpu_milli=4000 * gpus, devices=(DeviceRequest(GPU, gpus),))
-    return PodSpec((Container("app", requests),), qos=QosClass.LSR)
 
 
 def main(nodes: int, seconds: float) -> None:

@@ -33,7 +33,7 @@ from typing import Any
 from _checkouts import HERE, json_of
 from _mixed_cluster import mixed_cluster
 from _timing import timed
-from _worlds import lone, machine, nodes_in_turn, running_pod
+from _worlds import gang, lone, machine, nodes_in_turn, running_pod, spec
 from ortools.sat.python import cp_model
 
 from placer.search import budget as budget_module
@@ -43,10 +43,9 @@ from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.device import GPU
 from placer_models.machines.catalogue import load_machine
 from placer_models.placement import PartlyPlaced, Placed
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 
 LIMITS_S = (0.05, 1.0, 2.0, 5.0, 10.0, 30.0)
@@ -57,8 +56,8 @@ MOST_PLAINLY = 1_000
 PLAIN = machine("plain", 64, (1 << 40,), title="64 CPUs")
 
 
-def pod(name: str, spec: PodSpec) -> Pod:
-    return Pod(name, "default", spec)
+def pod(name: str, asked: PodSpec) -> Pod:
+    return Pod(name, "default", asked)
 
 
 def of_its_own(name: str, milli: int) -> PodSpec:
@@ -84,14 +83,11 @@ def with_gpus(count: int) -> tuple[Node, ...]:
 def gangs() -> Instance:
     """Five gangs that want more than all of 1,000 nodes, and 20 pods."""
     nodes = with_gpus(1_000)
-    devices = (DeviceRequest(GPU, 8),)
-    large = PodSpec((Container("main", Resources(8_000, 1 << 33, devices=devices)),), QosClass.LSR)
-    small = PodSpec((Container("main", Resources(1_000, 1 << 30)),), QosClass.LSR)
+    large, small = spec(QosClass.LSR, 8_000, 8, gpus=8), spec(QosClass.LSR, 1_000, 1)
     found = []
     for i in range(5):
-        spec = replace(large, labels=(("gang", str(i)),))
-        members = tuple(Pod(f"g-{i}-{j}", "default", spec) for j in range(len(nodes) + 1 + i))
-        found.append(Gang(f"g-{i}", "default", members, len(members)))
+        asked = replace(large, labels=(("gang", str(i)),))
+        found.append(gang(f"g-{i}", asked, len(nodes) + 1 + i, len(nodes) + 1 + i))
     return Instance(nodes, (*found, *(lone(pod(f"s-{i}", small)) for i in range(20))))
 
 
@@ -100,10 +96,10 @@ def left_out() -> Instance:
     nodes = nodes_in_turn(6, (load_machine("dgx-a100"),), "n-{}")
     found = []
     for i in range(1_000):
-        devices = (DeviceRequest(GPU, 1 + i % 3),) if i % 2 else ()
-        asked = Resources(1_000 * (1 + i % 17), 1 << 30, devices=devices)
-        spec = PodSpec((Container("main", asked),), QosClass.LSR, labels=(("app", f"p-{i}"),))
-        found.append(lone(pod(f"p-{i}", spec)))
+        gpus = 1 + i % 3 if i % 2 else 0
+        label = ("app", f"p-{i}")
+        asked = spec(QosClass.LSR, 1_000 * (1 + i % 17), 1, gpus, labels=(label,))
+        found.append(lone(pod(f"p-{i}", asked)))
     return Instance(nodes, tuple(found))
 
 
@@ -115,8 +111,8 @@ def pairs() -> Instance:
 def many_nodes() -> Instance:
     """Three pods on 8,000 nodes: the nodes are most of the work."""
     nodes = with_gpus(8_000)
-    spec = PodSpec((Container("main", Resources(8_000, 1 << 33)),), QosClass.LSR)
-    return Instance(nodes, tuple(lone(pod(f"p-{i}", spec)) for i in range(3)))
+    asked = spec(QosClass.LSR, 8_000, 8)
+    return Instance(nodes, tuple(lone(pod(f"p-{i}", asked)) for i in range(3)))
 
 
 def cluster() -> Instance:
@@ -204,7 +200,7 @@ def solved(instance: Instance, limit_s: float, slower: float) -> dict[str, float
         "greedy_s": greedy_s,
         "answer_s": ended_s,
         "late_s": ended_s - 1.1 * max(limit_s, greedy_s) - 0.05,
-        "placed": sum(len(gang.pods) for gang in instance.gangs) - len(unplaced),
+        "placed": sum(len(one.pods) for one in instance.gangs) - len(unplaced),
         "proven": sum(tier.proven for tier in tiers),
         "tiers": len(tiers),
         "out": len(unplaced),

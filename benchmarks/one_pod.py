@@ -51,13 +51,9 @@ def machine(numa_nodes: int, devices: tuple[Device, ...] | None = None) -> Machi
 
 def pod(name: str, cpus: int, memory_bytes: int, gpus: int) -> Pod:
     devices = (DeviceRequest("gpu", gpus),) if gpus else ()
-    requests = Resources(1000 * cpus, memory_bytes, devices=devices)
-    containers = (Container("main", requests),)
-    return Pod(
-        name,
-        "default",
-        PodSpec(containers, qos=QosClass.LSR, alignment=AlignmentPolicy.BEST_EFFORT),
-    )
+    containers = (Container("main", Resources(1000 * cpus, memory_bytes, devices=devices)),)
+    spec = PodSpec(containers, qos=QosClass.LSR, alignment=AlignmentPolicy.BEST_EFFORT)
+    return Pod(name, "default", spec)
 
 
 def holder(name: str, cpus: int, memory: int, held: Mapping[str, int]) -> Pod:

@@ -18,10 +18,10 @@ from dataclasses import replace
 from random import Random
 from statistics import median
 from time import thread_time
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from _timing import print_times, timed
-from _worlds import GIB, nodes_in_turn
+from _worlds import nodes_in_turn, spec
 
 from placer.counting.account import accounts_of
 from placer.greedy.place import place_greedily
@@ -34,7 +34,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.machines.catalogue import load_machine
-from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
+from placer_models.pod import Pod
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
 
 SEED = 11
@@ -52,12 +52,6 @@ MACHINES = (
     "xeon-6430-2s",
     "xeon-6230-snc2",
 )
-
-
-def spec(qos: QosClass, cpu_milli: int, memory_gib: int, gpus: int = 0, **wishes: Any) -> PodSpec:
-    devices = (DeviceRequest("gpu", gpus),) if gpus else ()
-    requests = Resources(cpu_milli, memory_gib * GIB, devices=devices)
-    return replace(PodSpec((Container("main", requests),), qos), **wishes)
 
 
 SPECS = (

@@ -14,7 +14,7 @@ from random import Random
 from time import perf_counter
 
 from _timing import timed
-from _worlds import GIB, lone, running_pod
+from _worlds import lone, running_pod, spec
 
 from placer.counting.account import accounts_of
 from placer.counting.placements import Unrealisable, realise
@@ -28,7 +28,7 @@ from placer_models.goals import TIERS_OF
 from placer_models.machines.catalogue import load_machine
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import PartlyPlaced, Placed, Placement
-from placer_models.pod import Container, Pod, PodSpec, Resources
+from placer_models.pod import Pod
 from placer_models.policy import QosClass
 
 SEED = 7
@@ -36,8 +36,7 @@ MACHINES = ("epyc-7402-nps1", "xeon-6430-2s", "dgx-a100")
 
 
 def pod(name: str, cpu_milli: int, memory_gib: int) -> Pod:
-    requests = Resources(cpu_milli, memory_gib * GIB)
-    return Pod(name, "default", PodSpec((Container("main", requests),), QosClass.LS))
+    return Pod(name, "default", spec(QosClass.LS, cpu_milli, memory_gib))
 
 
 def cluster(count: int, pods: int, *, busy: bool) -> Instance:
