@@ -5,21 +5,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
-from placer_cli.console import error_console, print_drawing, print_dump_summary
+from placer_cli.console import error_console, print_dump_summary
 from placer_cli.illegal import read_instance
 from placer_cli.options import format_option
-from placer_cli.output import Format, print_tree
+from placer_cli.output import Format
 from placer_cli.plan.sweeping import workers_errors_as_usage
-from placer_cli.report.option import foot_of, refuse_bad_report_path, write_report
+from placer_cli.report.option import refuse_bad_report_path
 from placer_models.cluster import Instance
 from placer_models.kubernetes.who_waits import WaitingPodFilter
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from placer_cli.draw.canvas import Canvas
 
 _Answer = TypeVar("_Answer")
 
@@ -76,30 +71,8 @@ class ClusterQuestion:
             tell(what)
             yield tell, lambda: halt.called_s is not None
 
-    def tell(
-        self,
-        command: str,
-        did: str,
-        draw: "Callable[[Canvas], RenderableType]",
-        tree: Callable[[], object],
-        page: Callable[[str], str],
-    ) -> None:
-        """Print the answer, write the report, and say how long it took.
-
-        Args:
-            command: The command as it is typed.
-            did: What it did, for the last line.
-            draw: Draws the answer for a terminal.
-            tree: Returns it as JSON has it.
-            page: Returns it as a page with this last line.
-
-        """
-        if self.form is Format.TABLE:
-            print_drawing(draw)
-        else:
-            print_tree(tree(), self.form)
-        if self.report is not None:
-            write_report(self.report, page(foot_of(f"What {command} says")))
+    def print_time(self, did: str) -> None:
+        """Say how long it took to do what was done: reading, asking and telling."""
         error_console().print(f"{did} in {monotonic() - self._started_s:.2f} s", style="dim")
 
 

@@ -5,29 +5,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from placer_cli.console import print_drawing
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal
 from placer_cli.options import InstanceFiles, seconds_option
-from placer_cli.output import Format
+from placer_cli.output import Format, print_tree
 from placer_cli.plan.cluster_question import (
     AnswerFormat,
     ClusterQuestion,
     answer_unless_interrupted,
 )
 from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, workers_from_options
-from placer_cli.report.option import ReportFile
+from placer_cli.report.option import ReportFile, foot_of, write_report
 from placer_cli.what_if import parse_changes
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance
 from placer_models.pod import Pod
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from placer.plan.fit import FitTask
     from placer.plan.fit_answer import FitCount
     from placer.sweep.workers import SweepWorkers
-    from placer_cli.draw.canvas import Canvas
     from placer_models.whatif.change import InstanceChange
 
 
@@ -117,22 +115,20 @@ def _fit(
     steps = [found[index] for index in sorted(found)]
     waiting = sum(len(gang.pods) for gang in instance.gangs)
 
-    def draw(canvas: "Canvas") -> "RenderableType":
+    if question.form is Format.TABLE:
         from placer_cli.plan.draw_fit import draw_fit
 
-        return draw_fit(steps, shape, waiting, canvas)
-
-    def tree() -> object:
+        print_drawing(lambda canvas: draw_fit(steps, shape, waiting, canvas))
+    else:
         from placer.plan.to_json import fit_to_json
 
-        return fit_to_json(steps, waiting)
-
-    def page(foot: str) -> str:
+        print_tree(fit_to_json(steps, waiting), question.form)
+    if question.report is not None:
         from placer_cli.plan.pages import fit_page
 
-        return fit_page(steps, shape, waiting, foot)
-
-    question.tell("placer plan fit", "counted", draw, tree, page)
+        foot = foot_of("What placer plan fit says")
+        write_report(question.report, fit_page(steps, shape, waiting, foot))
+    question.print_time("counted")
     return steps
 
 

@@ -172,16 +172,8 @@ def _growth(question: PlanQuestion, found: GrowthCurve, tree: AnswerTree) -> Ite
         ]
         for step in tree["steps"]
     ]
-    head: tuple[str, ...] = (
-        "#demand",
-        "case",
-        "#pods",
-        "#nodes",
-        "#price",
-        "#bound",
-        "#gap",
-        "buy",
-    )
+    head: tuple[str, ...]
+    head = ("#demand", "case", "#pods", "#nodes", "#price", "#bound", "#gap", "buy")
     if rows and not any(row[1] for row in rows):
         head, rows = (head[0], *head[2:]), [[row[0], *row[2:]] for row in rows]
     yield section("What to buy", sortable_table(head, rows))

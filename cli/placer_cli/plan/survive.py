@@ -1,30 +1,29 @@
 """``placer plan survive``: what becomes of the pods of lost nodes."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from placer_cli.console import print_drawing
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal
 from placer_cli.options import InstanceFiles, number_option, seconds_option
-from placer_cli.output import Format
+from placer_cli.output import Format, print_tree
 from placer_cli.plan.cluster_question import (
     AnswerFormat,
     ClusterQuestion,
     answer_unless_interrupted,
 )
 from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, workers_from_options
-from placer_cli.report.option import ReportFile
+from placer_cli.report.option import ReportFile, foot_of, write_report
 from placer_cli.what_if import MOST_MOVES
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from placer.plan.survive import SurvivalAnswer
     from placer.sweep.workers import SweepWorkers
-    from placer_cli.draw.canvas import Canvas
 
 MOST_NODES = 100
 
@@ -114,20 +113,19 @@ def _survive(
             raise typer.BadParameter(f"{option}: {error}") from None
     waiting = sum(len(gang.pods) for gang in instance.gangs)
 
-    def draw(canvas: "Canvas") -> "RenderableType":
+    if question.form is Format.TABLE:
         from placer_cli.plan.draw_survival import draw_survival
 
-        return draw_survival(answer, nodes, domain, currency, waiting, canvas)
-
-    def tree() -> object:
+        print_drawing(partial(draw_survival, answer, nodes, domain, currency, waiting))
+    else:
         from placer.plan.to_json import survival_to_json
 
-        return survival_to_json(answer, move_budget, currency)
-
-    def page(foot: str) -> str:
+        print_tree(survival_to_json(answer, move_budget, currency), question.form)
+    if question.report is not None:
         from placer_cli.plan.pages import survival_page
 
-        return survival_page(answer, nodes, domain, move_budget, currency, waiting, foot)
-
-    question.tell("placer plan survive", "tried", draw, tree, page)
+        foot = foot_of("What placer plan survive says")
+        page = survival_page(answer, nodes, domain, move_budget, currency, waiting, foot)
+        write_report(question.report, page)
+    question.print_time("tried")
     return answer
