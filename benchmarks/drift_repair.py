@@ -11,49 +11,35 @@ Needs root, cgroups of version 1 or 2, and the extra `agent`; makes cgroups belo
 """
 
 import os
-import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-import node_agent
-from _checkouts import HERE, environment_of
-from node_agent import PODS, cpu_seconds, repair_s, root_cgroups, write_document
+from _checkouts import HERE
+from node_agent import PODS, Agent, root_cgroups
 
 from placer.node.cgroups import Cgroups
 
-COMMAND = "import sys; from placer_cli.app import main; sys.exit(main())"
 SETTLED_S = 2
 BEGUN_S = 12
 
 
-class Agent:
-    """The agent of a checkout, with a cgroup root and folders of its own."""
+class Drifts:
+    """What became of the drifts below one agent."""
 
-    def __init__(self, name: str, checkout: Path, folder: Path) -> None:
-        self.name, self.root = name, f"placer-bench-{name}"
-        documents = folder / name / "documents"
-        documents.mkdir(parents=True, mode=0o700)
-        write_document(documents)
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", COMMAND, "agent", "--documents", documents,
-             "--state", folder / name / "state", "--root", self.root, "--listen", "",
-             "--log-level", "error"],
-            env=environment_of(checkout),
-        )  # fmt: skip
-        self.applied = folder / name / "state" / "applied.json"
+    def __init__(self, name: str, agent: Agent) -> None:
+        self.name, self.agent = name, agent
         self.repairs_s: list[float] = []
         self.costs_s: list[float] = []
 
-    def drift(self, cgroups: Cgroups, i: int) -> None:
+    def add(self, cgroups: Cgroups, i: int) -> None:
         """Overwrite a cpuset, and measure the repair."""
-        cost_s = cpu_seconds(self.process.pid)
-        self.repairs_s.append(repair_s(cgroups, i, self.root, look_every_s=0.002))
+        cost_s = self.agent.cpu_s()
+        self.repairs_s.append(self.agent.repair_s(cgroups, i))
         time.sleep(SETTLED_S)
-        self.costs_s.append(cpu_seconds(self.process.pid) - cost_s)
+        self.costs_s.append(self.agent.cpu_s() - cost_s)
 
     def said(self) -> str:
         """Return the figures."""
@@ -63,33 +49,27 @@ class Agent:
             f"{statistics.median(self.costs_s):.3f} s of CPU a drift"
         )
 
-    def end(self, cgroups: Cgroups) -> None:
-        """Stop it, and remove what it made."""
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait()
-        node_agent.clear(cgroups, self.root)
-
 
 def main(checkouts: dict[str, Path], drifts: int) -> None:
     """Start the agents, let cpusets drift turn about, and print the figures."""
     cgroups = root_cgroups()
-    agents: list[Agent] = []
+    measured: list[Drifts] = []
     with tempfile.TemporaryDirectory() as folder:
         try:
             for name, checkout in checkouts.items():
-                agents.append(Agent(name, checkout, Path(folder)))
-                while not agents[-1].applied.exists():
-                    time.sleep(0.05)
+                agent = Agent(checkout, Path(folder), f"placer-bench-{name}", "error")
+                measured.append(Drifts(name, agent))
+                agent.wait()
             time.sleep(BEGUN_S)
             for i in range(drifts):
-                for agent in agents:
-                    agent.drift(cgroups, i)
+                for one in measured:
+                    one.add(cgroups, i)
             print(f"{PODS} pods, {drifts} drifts each, load {os.getloadavg()[0]:.1f}")
-            for agent in agents:
-                print(agent.said())
+            for one in measured:
+                print(one.said())
         finally:
-            for agent in agents:
-                agent.end(cgroups)
+            for one in measured:
+                one.agent.end()
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from _checkouts import HERE, environment_of
+
 from placer.node.cgroups import CPUS, Cgroups
 from placer.node.discover import take_inventory, to_machine
 from placer.node.mounts import MountError, kernel_files
@@ -29,6 +31,7 @@ from placer_models.policy import QosClass
 
 PODS = 500
 ROOT = "placer-bench"
+COMMAND = "import sys; from placer_cli.app import main; sys.exit(main())"
 
 
 def document() -> NodePlacement:
@@ -49,12 +52,51 @@ def document() -> NodePlacement:
     return NodePlacement(node, pods)
 
 
-def write_document(folder: Path) -> None:
-    """Let the document of this node arrive in a folder, as the agent wants it: by rename."""
-    file = folder / ".new"
-    file.write_text(json.dumps(node_placement_to_dict(document())))
-    file.chmod(0o600)
-    file.rename(folder / "node.json")
+class Agent:
+    """The agent of a checkout on this machine, with a cgroup root and folders of its own."""
+
+    def __init__(self, checkout: Path, folder: Path, root: str, log_level: str) -> None:
+        """Let a document arrive, by rename, and start the agent."""
+        self.root, self.applied = root, folder / root / "state" / "applied.json"
+        documents = folder / root / "documents"
+        documents.mkdir(parents=True, mode=0o700)
+        file = documents / ".new"
+        file.write_text(json.dumps(node_placement_to_dict(document())))
+        file.chmod(0o600)
+        file.rename(documents / "node.json")
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", COMMAND, "agent", "--documents", documents,
+             "--state", self.applied.parent, "--root", root, "--listen", "", "--log-level", log_level],
+            env=environment_of(checkout),
+        )  # fmt: skip
+
+    def wait(self) -> None:
+        """Return when the document is applied."""
+        while not self.applied.exists():
+            time.sleep(0.05)
+
+    def cpu_s(self) -> float:
+        """Return the CPU time of all threads of the agent."""
+        tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
+    def repair_s(self, cgroups: Cgroups, i: int) -> float:
+        """Overwrite a cpuset; return how long it takes until it says again what it should."""
+        path = cgroups.path("cpuset", f"{self.root}/pod-{i}@default/main@pod-{i}", CPUS)
+        good = cgroups.files.read(path)
+        begin = time.monotonic()
+        cgroups.files.write(path, "0")
+        while cgroups.files.read(path) != good:
+            time.sleep(0.002)
+        return time.monotonic() - begin
+
+    def end(self) -> None:
+        """Stop it, and remove what it made."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+        for mount in kernel_files().mounts.values():
+            for folder, _, _ in os.walk(mount / self.root, topdown=False):
+                Path(folder).rmdir()
 
 
 def root_cgroups() -> Cgroups:
@@ -70,12 +112,6 @@ def root_cgroups() -> Cgroups:
     return cgroups
 
 
-def cpu_seconds(pid: int) -> float:
-    """Return the CPU time of all threads of a process."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
-
-
 def rss_mib(pid: int) -> float:
     """Return the memory of a process."""
     status = Path(f"/proc/{pid}/status").read_text()
@@ -87,56 +123,27 @@ def main(seconds: float) -> None:
     """Start an agent, measure it, end it, and clear up."""
     cgroups = root_cgroups()
     with tempfile.TemporaryDirectory() as name:
-        documents = Path(name, "documents")
-        documents.mkdir(mode=0o700)
-        write_document(documents)
         begin = time.monotonic()
-        agent = subprocess.Popen(
-            [Path(sys.executable).with_name("placer"), "agent", "--documents", documents,
-             "--state", Path(name, "state"), "--root", ROOT, "--listen", "",
-             "--log-level", "info"],
-        )  # fmt: skip
+        agent = Agent(HERE, Path(name), ROOT, "info")
         try:
-            applied = Path(name, "state", "applied.json")
-            while not applied.exists():
-                time.sleep(0.05)
+            agent.wait()
             print(f"start and apply {PODS} pods: {time.monotonic() - begin:.2f} s")
             time.sleep(10)
-            before = cpu_seconds(agent.pid)
+            before = agent.cpu_s()
             time.sleep(seconds)
-            idle = (cpu_seconds(agent.pid) - before) / seconds
+            idle = (agent.cpu_s() - before) / seconds
             print(f"idle for {seconds:g} s: {100 * idle:.3f} % of a CPU")
-            print(f"memory: {rss_mib(agent.pid):.1f} MiB")
+            print(f"memory: {rss_mib(agent.process.pid):.1f} MiB")
             repairs_s = []
             for i in range(20):
-                repairs_s.append(repair_s(cgroups, i, ROOT))
+                repairs_s.append(agent.repair_s(cgroups, i))
                 time.sleep(1)
             print(
                 f"repair of one cpuset: median {statistics.median(repairs_s):.2f} s, "
                 f"worst of 20 {max(repairs_s):.2f} s"
             )
         finally:
-            agent.send_signal(signal.SIGTERM)
-            agent.wait()
-            clear(cgroups, ROOT)
-
-
-def repair_s(cgroups: Cgroups, i: int, root: str, look_every_s: float = 0.005) -> float:
-    """Overwrite a cpuset; return how long it takes until it says again what it should."""
-    path = cgroups.path("cpuset", f"{root}/pod-{i}@default/main@pod-{i}", CPUS)
-    good = cgroups.files.read(path)
-    begin = time.monotonic()
-    cgroups.files.write(path, "0")
-    while cgroups.files.read(path) != good:
-        time.sleep(look_every_s)
-    return time.monotonic() - begin
-
-
-def clear(cgroups: Cgroups, root: str) -> None:
-    """Remove what the agent made."""
-    for mount in kernel_files().mounts.values():
-        for folder, _, _ in os.walk(mount / root, topdown=False):
-            Path(folder).rmdir()
+            agent.end()
 
 
 if __name__ == "__main__":
