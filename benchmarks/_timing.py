@@ -10,7 +10,8 @@ from placer.search import budget, halt
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
-from placer_models.placement import PartlyPlaced, Placed
+from placer_models.goals import PLACED
+from placer_models.placement import Answer, PartlyPlaced, Placed, TierValue
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -49,6 +50,12 @@ def print_times(title: str, times_ms: Sequence[float]) -> None:
             f"  {title:36} mean {mean(times_ms):8.3f} ms   median {median(times_ms):8.3f} ms   "
             f"p99 {p99(times_ms):8.3f} ms   max {max(times_ms):8.3f} ms   ({len(times_ms)} calls)"
         )
+
+
+def placed_tiers(answer: Answer) -> list[TierValue]:
+    """Return how many points are placed of each priority, the highest first; none, no answer."""
+    tiers = answer.tiers if isinstance(answer, Placed | PartlyPlaced) else ()
+    return [value for value in tiers if value.tier.name.startswith(PLACED)]
 
 
 def solved_exactly(

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from placer_models.cluster import Machine, Node, RunningPod
-from placer_models.device import GPU
-from placer_models.placement import PodPlacement
+from placer_models.device import GPU, Device
+from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -80,3 +80,20 @@ def lone(pod: Pod, priority: int = 0) -> Gang:
 def running_pod(pod: Pod, node: str, cpus: frozenset[int], **held: Any) -> RunningPod:
     """Return a pod that runs on a node, with these CPUs and what else it holds there."""
     return RunningPod(pod, PodPlacement(pod.name, pod.namespace, None, node, cpus, **held))
+
+
+def resident(
+    name: str,
+    node: Node,
+    qos: QosClass,
+    cpu_milli: int,
+    memory: tuple[int, int],
+    gpus: Sequence[Device],
+    cpus: frozenset[int] = frozenset(),
+) -> RunningPod:
+    """Return a pod that runs on a node and holds GPUs, and memory: a NUMA node and bytes."""
+    asked = tuple(DeviceRequest(gpu.type, 1) for gpu in gpus)
+    requests = Resources(cpu_milli, memory[1], devices=asked)
+    pod = Pod(name, "running", PodSpec((Container("main", requests),), qos))
+    grants = tuple(DeviceGrant(gpu.type, gpu.minor, gpu.id) for gpu in gpus)
+    return running_pod(pod, node.name, cpus, memory_bytes=(memory,), devices=grants)

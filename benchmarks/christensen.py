@@ -27,14 +27,13 @@ from random import Random
 from typing import NamedTuple
 
 from _plain_rival import WORKERS
-from _timing import keep_cpu_time
+from _timing import keep_cpu_time, placed_tiers
 from _worlds import lone, machine
 from rival import Run, ours
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node
-from placer_models.placement import PartlyPlaced, Placed
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 
@@ -131,8 +130,7 @@ def left_over(setting: Setting) -> Iterator[tuple[Instance, tuple[int, ...]]]:
 def by_greedy(instance: Instance) -> tuple[int, ...]:
     """Return how many pods of each priority the greedy engine places, the higher one first."""
     answer = solve(instance, SolveOptions(Engine.GREEDY, 60, workers=1))
-    tiers = answer.tiers if isinstance(answer, Placed | PartlyPlaced) else ()
-    return tuple(t.value // 2 for t in tiers if t.tier.name.startswith("placed."))
+    return tuple(tier.value // 2 for tier in placed_tiers(answer))
 
 
 def main() -> None:

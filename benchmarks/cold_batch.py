@@ -17,14 +17,14 @@ from statistics import median
 from time import process_time
 
 from _timing import keep_cpu_time, timed
-from _worlds import GIB, lone, nodes_in_turn, running_pod
+from _worlds import GIB, lone, nodes_in_turn, resident
 from mixed_places import KINDS, machine, with_shares, without_shares
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.placement import DeviceGrant, PartlyPlaced, Placed
-from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
+from placer_models.placement import PartlyPlaced, Placed
+from placer_models.pod import Pod
 from placer_models.policy import QosClass
 
 SEED = 17
@@ -42,13 +42,8 @@ def running_on(node: Node, rng: Random) -> list[RunningPod]:
         numa = rng.choice(topology.numa_nodes)
         amount = rng.randint(1, numa.memory_bytes // GIB // 5) * GIB
         held = [gpus.pop(rng.randrange(len(gpus)))] if gpus and rng.random() < 0.5 else []
-        asked = tuple(DeviceRequest(device.type, 1) for device in held)
-        requests = Resources(milli, amount, devices=asked)
-        spec = PodSpec((Container("main", requests),), QosClass.LS)
-        pod = Pod(f"{node.name}-{i}", "running", spec)
-        grants = tuple(DeviceGrant(d.type, d.minor, d.id) for d in held)
-        memory = ((numa.id, amount),)
-        found.append(running_pod(pod, node.name, frozenset(), memory_bytes=memory, devices=grants))
+        name, memory = f"{node.name}-{i}", (numa.id, amount)
+        found.append(resident(name, node, QosClass.LS, milli, memory, held))
     return found
 
 

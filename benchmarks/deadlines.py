@@ -16,12 +16,12 @@ Run: python benchmarks/deadlines.py [--quick] [--by-cpu] [FIRST [COUNT]], of 200
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from time import perf_counter, process_time
 
 from _timing import keep_cpu_time, timed
-from _worlds import GIB, gang, nodes_in_turn, running_pod
+from _worlds import GIB, gang, nodes_in_turn, resident
 from greedy_fleet import MACHINES, SPECS
 
 from placer.search.options import Engine, SolveOptions
@@ -29,8 +29,8 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.machines.catalogue import load_machine
-from placer_models.placement import Answer, DeviceGrant, PartlyPlaced, Placed
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.placement import Answer, PartlyPlaced, Placed
+from placer_models.pod import Container, Gang, PodSpec, Resources
 from placer_models.policy import QosClass
 
 BATCHES = 200
@@ -65,13 +65,9 @@ def running_on(node: Node, rng: Random) -> list[RunningPod]:
         first = rng.randrange(len(cpus) - count)
         own, cpus[first : first + count] = cpus[first : first + count], []
         held = [gpus.pop(rng.randrange(len(gpus)))] if gpus and rng.random() < 0.5 else []
-        asked = tuple(DeviceRequest(device.type, 1) for device in held)
-        spec = PodSpec((Container("main", Resources(1000 * count, amount, devices=asked)),))
-        spec = replace(spec, qos=QosClass.LSR)
-        pod = Pod(f"{node.name}-{i}", "running", spec)
-        grants = tuple(DeviceGrant(d.type, d.minor, d.id) for d in held)
-        part = ((numa, amount),)
-        found.append(running_pod(pod, node.name, frozenset(own), memory_bytes=part, devices=grants))
+        name, part = f"{node.name}-{i}", (numa, amount)
+        pod = resident(name, node, QosClass.LSR, 1000 * count, part, held, frozenset(own))
+        found.append(pod)
     return found
 
 

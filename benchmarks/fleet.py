@@ -11,7 +11,7 @@ import random
 import sys
 from time import perf_counter
 
-from _timing import timed
+from _timing import placed_tiers, timed
 from _worlds import gang, lone, nodes_in_turn, spec
 
 from placer.search.options import Engine, SolveOptions
@@ -84,7 +84,7 @@ def points(answer: Answer) -> tuple[int, int | None, int]:
     """Return tier 1 summed over priorities, its bound, and how many pods are left out."""
     if not isinstance(answer, Placed | PartlyPlaced):
         return 0, None, 0
-    first = [value for value in answer.tiers if value.tier.name.startswith("placed.")]
+    first = placed_tiers(answer)
     known = [value.bound for value in first if value.bound is not None]
     bound = sum(known) if len(known) == len(first) else None
     return sum(v.value for v in first), bound, len(getattr(answer, "unplaced", ()))

@@ -20,10 +20,10 @@ from typing import NamedTuple
 from _checkouts import HERE, json_of
 from _full_batches import FAMILIES, batch
 from _plain_rival import WORKERS, points_a_count
+from _timing import placed_tiers
 
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
-from placer_models.placement import PartlyPlaced, Placed
 
 CHILD = "--child"
 OTHERS = ("shares", "linked", "kinds", "cores", "gangs", "high")
@@ -44,12 +44,10 @@ def answer(family: str, nodes: int, load: float, seed: int, seconds: float) -> l
     """Return what this process's checkout makes of a batch, the highest priority first."""
     instance = batch(FAMILIES[family], nodes, load, 100 * nodes + seed)
     found = solve(instance, SolveOptions(time_limit_s=seconds, workers=WORKERS, seed=1))
-    tiers = found.tiers if isinstance(found, Placed | PartlyPlaced) else ()
     points = points_a_count(instance)
     return [
         Level(tier.value // points, None if tier.bound is None else tier.bound // points)
-        for tier in tiers
-        if tier.tier.name.startswith("placed.")
+        for tier in placed_tiers(found)
     ]
 
 

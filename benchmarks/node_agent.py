@@ -66,7 +66,8 @@ class Agent:
         file.rename(documents / "node.json")
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-c", COMMAND, "agent", "--documents", documents,
-             "--state", self.applied.parent, "--root", root, "--listen", "", "--log-level", log_level],
+             "--state", self.applied.parent, "--root", root, "--listen", "",
+             "--log-level", log_level],
             env=environment_of(checkout),
         )  # fmt: skip
 

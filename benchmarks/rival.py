@@ -34,12 +34,11 @@ from typing import NamedTuple
 
 from _full_batches import FAMILIES, batch
 from _plain_rival import WORKERS, points_a_count, rival
-from _timing import timed
+from _timing import placed_tiers, timed
 
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
-from placer_models.placement import PartlyPlaced, Placed
 
 
 @dataclass(frozen=True)
@@ -77,8 +76,7 @@ class Pair(NamedTuple):
 def ours(instance: Instance, seconds: float, workers: int = WORKERS) -> Run:
     """Return what the search makes of the batch."""
     answer = solve(instance, SolveOptions(time_limit_s=seconds, workers=workers, seed=1))
-    tiers = answer.tiers if isinstance(answer, Placed | PartlyPlaced) else ()
-    levels = [tier for tier in tiers if tier.tier.name.startswith("placed.")]
+    levels = placed_tiers(answer)
     points = points_a_count(instance)
     bounds = [tier.bound // points for tier in levels if tier.bound is not None]
     return Run(

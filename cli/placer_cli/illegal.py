@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -85,12 +86,8 @@ def read_instance(
     """
     from placer.load import load_instance
 
-    def load(on_dump: "OnDump") -> Instance:
-        return load_instance(
-            paths, on_file, on_dump, skip_illegal=skip_illegal, who=who, bears_faults=bears_faults
-        )
-
-    return _told(load, on_summary, who)
+    load = partial(load_instance, paths, on_file, skip_illegal=skip_illegal, who=who)
+    return _told(partial(load, bears_faults=bears_faults), on_summary, who)
 
 
 def read_any(
@@ -111,12 +108,8 @@ def read_any(
     """
     from placer.load import load_any
 
-    def load(on_dump: "OnDump") -> Instance | Placement | Machine:
-        return load_any(
-            path, on_file, on_dump, skip_illegal=skip_illegal, who=who, bears_faults=bears_faults
-        )
-
-    return _told(load, on_summary, who)
+    load = partial(load_any, path, on_file, skip_illegal=skip_illegal, who=who)
+    return _told(partial(load, bears_faults=bears_faults), on_summary, who)
 
 
 def _told(load: Callable[["OnDump"], _Read], on_summary: "OnDump", who: WaitingPodFilter) -> _Read:

@@ -2,7 +2,7 @@
 
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -127,16 +127,8 @@ def apply(
         roots = tuple(container_root or CONTAINER_ROOTS)
         for one in roots:
             check_cgroup_root_path(one)
-        code = _apply(
-            wanted,
-            here=here,
-            dry_run=dry_run,
-            state=state,
-            root=root,
-            container_roots=roots,
-            form=form,
-            kubelet_root=kubelet_root,
-        )
+        how = _How(dry_run, root, form, kubelet_root)
+        code = _apply(wanted, how, here=here, state=state, container_roots=roots)
     except ImpossibleDocumentError as error:
         raise InputError(str(files[-1]), None, "", str(error)) from None
     except NodeRefusedError as error:
@@ -288,16 +280,22 @@ def _write(
             file.write(edited)
 
 
+class _How(NamedTuple):
+    """The options that say how a document is applied; they are those of the command."""
+
+    dry_run: bool
+    root: str
+    form: Format
+    kubelet_root: str | None
+
+
 def _apply(
     wanted: "NodePlacement",
+    how: _How,
     *,
     here: bool,
-    dry_run: bool,
     state: Path,
-    root: str,
     container_roots: tuple[str, ...],
-    form: Format,
-    kubelet_root: str | None,
 ) -> Exit:
     import socket
     from contextlib import closing
@@ -314,7 +312,7 @@ def _apply(
 
     name = wanted.node.name
     is_here = here or name == socket.gethostname()
-    if not is_here and not dry_run:
+    if not is_here and not how.dry_run:
         raise ImpossibleDocumentError(
             f"the document is for node '{name}', and this machine is '{socket.gethostname()}'; if "
             "it is the node all the same, say --here"
@@ -322,33 +320,17 @@ def _apply(
     kept = AppliedState(state)
     if not is_here:
         wanted = replace(wanted, generation=wanted.generation or 1)
-        plan = cgroup_plan_of(
-            wanted, Cgroups(BlankFiles(wanted.node)), HostMachine(name), root=root
-        )
-        _print(wanted, plan, f"on an empty node (this machine is not {name})", form)
+        blank = Cgroups(BlankFiles(wanted.node))
+        plan = cgroup_plan_of(wanted, blank, HostMachine(name), root=how.root)
+        _print(wanted, plan, f"on an empty node (this machine is not {name})", how.form)
         return Exit.DONE
     with closing(SystemdUnits()) as units:
         cgroups = Cgroups(kernel_files(), units, container_roots)
-        return _apply_here(
-            wanted,
-            cgroups,
-            kept,
-            dry_run=dry_run,
-            root=root,
-            form=form,
-            kubelet_root=kubelet_root,
-        )
+        return _apply_here(wanted, cgroups, kept, how)
 
 
 def _apply_here(
-    wanted: "NodePlacement",
-    cgroups: "Cgroups",
-    kept: "AppliedState",
-    *,
-    dry_run: bool,
-    root: str,
-    form: Format,
-    kubelet_root: str | None,
+    wanted: "NodePlacement", cgroups: "Cgroups", kept: "AppliedState", how: _How
 ) -> Exit:
     from placer.node.apply import apply_here, check_generation, retry_while_cgroups_vanish
     from placer.node.host import check_kubelet_root, read_host
@@ -357,26 +339,26 @@ def _apply_here(
     from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
     def host() -> "HostMachine":
-        return read_host(kubelet_root=kubelet_root or KUBELET_ROOT)
+        return read_host(kubelet_root=how.kubelet_root or KUBELET_ROOT)
 
-    if kubelet_root is not None:
-        check_kubelet_root(kubelet_root)
-    if dry_run:
+    if how.kubelet_root is not None:
+        check_kubelet_root(how.kubelet_root)
+    if how.dry_run:
         previous = kept.applied()
         wanted = _numbered(wanted, kept)
         check_generation(wanted, kept)
         plan = retry_while_cgroups_vanish(
-            lambda: cgroup_plan_of(wanted, cgroups, host(), root=root, previous=previous)
+            lambda: cgroup_plan_of(wanted, cgroups, host(), root=how.root, previous=previous)
         )
-        _print(wanted, plan, "to be made", form)
+        _print(wanted, plan, "to be made", how.form)
         kept.check_may_write()
         return Exit.REFUSED if plan.observed or plan.left_alone else Exit.DONE
-    with kept.locked(), locked_root(cgroups, root, kept.folder):
+    with kept.locked(), locked_root(cgroups, how.root, kept.folder):
         wanted = _numbered(wanted, kept)
-        applied = apply_here(wanted, cgroups, host, kept, root=root)
+        applied = apply_here(wanted, cgroups, host, kept, root=how.root)
     if applied.recovered:
         error_console().print(f"placer: {applied.recovered}", soft_wrap=True)
-    _print(wanted, applied.plan, "made", form, recovered=applied.recovered, applied=True)
+    _print(wanted, applied.plan, "made", how.form, recovered=applied.recovered, applied=True)
     refused = applied.plan.observed or applied.plan.left_alone
     return Exit.REFUSED if refused else Exit.DONE
 
