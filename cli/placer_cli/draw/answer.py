@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import assert_never
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.style import Style
 from rich.text import Text
 
@@ -14,13 +14,14 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.places import draw_moves, draw_places, draw_unplaced
 from placer_cli.draw.residents import drawn_pods_by_node
-from placer_cli.draw.text_flow import titled
+from placer_cli.draw.text_flow import stacked, titled
 from placer_cli.draw.tiers import draw_tiers
 from placer_cli.draw.verdict import verdict
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
 
 
+@stacked
 def draw_answer(
     answer: Answer,
     instance: Instance,
@@ -29,22 +30,8 @@ def draw_answer(
     *,
     every_tier: bool = False,
     every_reason: bool = False,
-) -> RenderableType:
-    """Draw an answer from its verdict down to the reasons."""
-    return Group(
-        *_parts(answer, instance, options, canvas, every_tier=every_tier, every_reason=every_reason)
-    )
-
-
-def _parts(
-    answer: Answer,
-    instance: Instance,
-    options: SolveOptions,
-    canvas: Canvas,
-    *,
-    every_tier: bool,
-    every_reason: bool,
 ) -> Iterator[RenderableType]:
+    """Draw an answer from its verdict down to the reasons."""
     yield BreakingText(Text(verdict(answer, instance, options), _style(answer)))
     match answer:
         case Placed() | PartlyPlaced():

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from placer_cli.draw.bars import draw_bar
@@ -26,7 +26,7 @@ from placer_cli.draw.residents import (
 )
 from placer_cli.draw.shares import IN_MIG_MODE, broken_device_words, has_broken_device
 from placer_cli.draw.tables import column_count, table
-from placer_cli.draw.text_flow import natural_width, wrap_pieces
+from placer_cli.draw.text_flow import natural_width, stacked, wrap_pieces
 from placer_cli.draw.texts import (
     amount_text,
     amounts_to_show,
@@ -54,16 +54,11 @@ BAR_COLUMNS = range(4, 21)
 """Widths of a bar, in columns; without room for the least there are numbers alone."""
 
 
+@stacked
 def draw_cluster(
     instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: Canvas
-) -> RenderableType:
-    """Draw all nodes of an instance with who is there, and then who waits."""
-    return Group(*_parts(instance, residents, canvas))
-
-
-def _parts(
-    instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: Canvas
 ) -> Iterator[RenderableType]:
+    """Draw all nodes of an instance with who is there, and then who waits."""
     parties = _parties(instance, residents)
     yield _headline(instance, residents, canvas)
     yield ""

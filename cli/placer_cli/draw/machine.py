@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -12,7 +12,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.links import draw_links
 from placer_cli.draw.packages import MachinePaint, draw_packages
 from placer_cli.draw.palette import ACCENT, BAD, QUIET, STRONG
-from placer_cli.draw.text_flow import drawings_side_by_side, titled, wrap_pieces
+from placer_cli.draw.text_flow import drawings_side_by_side, stacked, titled, wrap_pieces
 from placer_cli.draw.texts import count_text, ids_text, memory_text, quantity_text
 from placer_cli.draw.threads import StyledMark
 from placer_models.capacity import Quantity
@@ -25,9 +25,29 @@ MOST_DISTANCES = 10
 """A matrix of distances for more NUMA nodes than these would be read by nobody."""
 
 
-def draw_machine(machine: Machine, canvas: Canvas) -> RenderableType:
+@stacked
+def draw_machine(machine: Machine, canvas: Canvas) -> Iterator[RenderableType]:
     """Draw a machine: a headline, its packages, distances, links and sources."""
-    return Group(*_parts(machine, canvas))
+    marks = canvas.marks
+    yield Text.assemble((machine.name, STRONG), f"  {machine.title}")
+    facts = (Text(fact, QUIET) for fact in machine_summary(machine, marks.times))
+    yield wrap_pieces(facts, canvas.width, f" {marks.dot} ")
+    yield draw_packages(machine, _paint(canvas), canvas)
+    yield _marks_line(machine, canvas)
+    matrices: list[RenderableType] = []
+    if len(machine.topology.numa_distances) > 1:
+        matrices.append(titled("NUMA distances", draw_distances(machine.topology)))
+    gpus = [device for device in machine.devices if device.type == GPU]
+    broken = frozenset(gpu.minor for gpu in gpus if not gpu.healthy)
+    if len(gpus) > 1:
+        matrices.append(titled("GPU links", draw_links(machine, canvas, broken=broken)))
+    yield from drawings_side_by_side(matrices, canvas)
+    if machine.notes or machine.sources:
+        yield ""
+    if machine.notes:
+        yield Text(machine.notes, QUIET)
+    if machine.sources:
+        yield Text("Sources: " + "; ".join(machine.sources), QUIET)
 
 
 def machine_summary(machine: Machine, times: str) -> tuple[str, ...]:
@@ -64,29 +84,6 @@ def threads_per_core(topology: Topology) -> str:
 def _threads(topology: Topology) -> str:
     number = threads_per_core(topology)
     return "1 thread" if number == "1" else f"{number} threads"
-
-
-def _parts(machine: Machine, canvas: Canvas) -> Iterator[RenderableType]:
-    marks = canvas.marks
-    yield Text.assemble((machine.name, STRONG), f"  {machine.title}")
-    facts = (Text(fact, QUIET) for fact in machine_summary(machine, marks.times))
-    yield wrap_pieces(facts, canvas.width, f" {marks.dot} ")
-    yield draw_packages(machine, _paint(canvas), canvas)
-    yield _marks_line(machine, canvas)
-    matrices: list[RenderableType] = []
-    if len(machine.topology.numa_distances) > 1:
-        matrices.append(titled("NUMA distances", draw_distances(machine.topology)))
-    gpus = [device for device in machine.devices if device.type == GPU]
-    broken = frozenset(gpu.minor for gpu in gpus if not gpu.healthy)
-    if len(gpus) > 1:
-        matrices.append(titled("GPU links", draw_links(machine, canvas, broken=broken)))
-    yield from drawings_side_by_side(matrices, canvas)
-    if machine.notes or machine.sources:
-        yield ""
-    if machine.notes:
-        yield Text(machine.notes, QUIET)
-    if machine.sources:
-        yield Text("Sources: " + "; ".join(machine.sources), QUIET)
 
 
 def _paint(canvas: Canvas) -> MachinePaint:

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from placer_cli.draw.bars import draw_bar
@@ -21,7 +21,7 @@ from placer_cli.draw.shares import (
     device_left_text,
     has_broken_device,
 )
-from placer_cli.draw.text_flow import titled, wrap_pieces
+from placer_cli.draw.text_flow import stacked, titled, wrap_pieces
 from placer_cli.draw.texts import (
     amount_text,
     amounts_to_show,
@@ -43,12 +43,13 @@ MEMORY_COLUMNS = 24
 """Width of a NUMA node's memory bar, where there is room."""
 
 
+@stacked
 def draw_node(
     node: Node,
     residents: Sequence[DrawnPod],
     canvas: Canvas,
     labels: Container[str] | None = None,
-) -> RenderableType:
+) -> Iterator[RenderableType]:
     """Draw the inside of a node, its owners' legend, and its links.
 
     Args:
@@ -58,12 +59,6 @@ def draw_node(
         labels: Which of its labels are told; None: all.
 
     """
-    return Group(*_parts(node, residents, canvas, labels))
-
-
-def _parts(
-    node: Node, residents: Sequence[DrawnPod], canvas: Canvas, labels: Container[str] | None
-) -> Iterator[RenderableType]:
     yield _headline(node, canvas, labels)
     if not has_known_inside(node):
         tenants = assign_pod_marks([resident for resident in residents if resident.is_pod])

@@ -1,6 +1,8 @@
 """Pieces of text in a row, and drawings side by side, as far as the width goes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import ParamSpec
 
 from rich.console import Console, Group, RenderableType
 from rich.measure import Measurement
@@ -10,6 +12,8 @@ from rich.text import Text
 from placer_cli.draw.breaking import BreakingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import STRONG
+
+P = ParamSpec("P")
 
 MOST_COLUMNS = 10_000
 """Wider than any page."""
@@ -24,6 +28,18 @@ def wrap_pieces(pieces: Iterable[Text], width: int, between: str = "   ") -> Tex
         else:
             lines += BreakingText(piece).lines(width)
     return Text("\n", overflow="ignore").join(lines)
+
+
+def stacked(
+    parts: Callable[P, Iterable[RenderableType]],
+) -> Callable[P, Group]:
+    """Let a function that yields drawings return them as one, the first on top."""
+
+    @wraps(parts)
+    def draw(*given: P.args, **named: P.kwargs) -> Group:
+        return Group(*parts(*given, **named))
+
+    return draw
 
 
 def titled(title: str, drawing: RenderableType) -> RenderableType:

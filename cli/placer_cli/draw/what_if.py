@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from placer.explain.explain import funnel_of
@@ -14,7 +14,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.places import draw_moves, draw_unplaced
 from placer_cli.draw.tables import TableCell, table
-from placer_cli.draw.text_flow import titled
+from placer_cli.draw.text_flow import stacked, titled
 from placer_cli.draw.texts import count_text
 from placer_cli.draw.tiers import tier_unit_text
 from placer_cli.draw.verdict import tier_value_text, verdict
@@ -32,24 +32,15 @@ from placer_models.pod import pods_of
 from placer_models.whatif.change import InstanceChange
 
 
+@stacked
 def draw_what_if(
     found: WhatIfComparison,
     changes: Sequence[InstanceChange],
     instance: Instance,
     options: SolveOptions,
     canvas: Canvas,
-) -> RenderableType:
-    """Draw what the changes change: who gains and loses a place, moves, tiers."""
-    return Group(*_parts(found, changes, instance, options, canvas))
-
-
-def _parts(
-    found: WhatIfComparison,
-    changes: Sequence[InstanceChange],
-    instance: Instance,
-    options: SolveOptions,
-    canvas: Canvas,
 ) -> Iterator[RenderableType]:
+    """Draw what the changes change: who gains and loses a place, moves, tiers."""
     yield Text(f"What if {', '.join(map(str, changes))}?", STRONG)
     yield Text(f"As it is:     {verdict(found.before, instance, options)}")
     yield Text(f"With changes: {verdict(found.after, found.changed, options)}")

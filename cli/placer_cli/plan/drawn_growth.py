@@ -13,7 +13,7 @@ from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.text_flow import titled
+from placer_cli.draw.text_flow import stacked, titled
 from placer_cli.draw.texts import count_text
 from placer_cli.draw.threads import StyledMark
 from placer_cli.plan.drawn import mix_text, money
@@ -23,12 +23,11 @@ _WIDE = 100
 """From this width on there is room for bars."""
 
 
-def draw_growth(question: PlanQuestion, curve: GrowthCurve, canvas: Canvas) -> RenderableType:
+@stacked
+def draw_growth(
+    question: PlanQuestion, curve: GrowthCurve, canvas: Canvas
+) -> Iterator[RenderableType]:
     """Draw what to buy at each size of the demand."""
-    return Lines(*_parts(question, curve, canvas))
-
-
-def _parts(question: PlanQuestion, curve: GrowthCurve, canvas: Canvas) -> Iterator[RenderableType]:
     first, *others = growth_sentences(question, curve)
     yield Text(first, STRONG)
     yield from map(Text, others)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
@@ -14,7 +13,7 @@ from placer.slots.resources import ResourceAmounts, ResourceProfile
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import ACCENT, BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.tables import cut_table
-from placer_cli.draw.text_flow import titled
+from placer_cli.draw.text_flow import stacked, titled
 from placer_cli.draw.texts import count_text, memory_text
 
 MOST_CHAINS = 60
@@ -27,12 +26,9 @@ MOST_NAMES = 4
 """So many names stand in one line."""
 
 
-def draw_job(job: CompiledJob, canvas: Canvas) -> RenderableType:
+@stacked
+def draw_job(job: CompiledJob, canvas: Canvas) -> Iterator[RenderableType]:
     """Draw a compiled job."""
-    return Lines(*_parts(job, canvas))
-
-
-def _parts(job: CompiledJob, canvas: Canvas) -> Iterator[RenderableType]:
     yield Text(_headline(job), STRONG)
     yield Text(
         f"{count_text(job.slots_needed, 'slot')} needed: {job.slots_at_once:,} when all runs at "

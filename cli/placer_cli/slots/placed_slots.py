@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -20,7 +19,7 @@ from placer.slots.workers.place import ConcurrentGangs, NamedWorkers, PlacedJob
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG
 from placer_cli.draw.tables import TableCell, cut_table
-from placer_cli.draw.text_flow import titled
+from placer_cli.draw.text_flow import stacked, titled
 from placer_cli.draw.texts import count_text, memory_text
 from placer_cli.slots.drawn import resource_table_cells
 
@@ -31,16 +30,11 @@ MOST_TURNS = 12
 """So many turns are drawn."""
 
 
+@stacked
 def draw_slots_on_workers(
     job: CompiledJob, pool: NamedWorkers, placed: PlacedJob, canvas: Canvas
-) -> RenderableType:
-    """Draw where the slots of a job are, and what it takes."""
-    return Lines(*_parts(job, pool, placed, canvas))
-
-
-def _parts(
-    job: CompiledJob, pool: NamedWorkers, placed: PlacedJob, canvas: Canvas
 ) -> Iterator[RenderableType]:
+    """Draw where the slots of a job are, and what it takes."""
     new = count_text(placed.new_workers, "new worker")
     proof = "proven fewest" if placed.proven else f"not proven, at least {placed.bound:,}"
     yield Text(f"{job.name or 'job'}: {new}, {proof}", STRONG)
