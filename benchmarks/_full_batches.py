@@ -4,6 +4,7 @@ There are eight pods for each node, in sets of one to four equal ones, in two pr
 memory are drawn alike; the pods ask for a share of what there is, the load.
 """
 
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
@@ -244,3 +245,11 @@ def gpus_of(percent: int) -> tuple[DeviceRequest, ...]:
     if percent < WHOLE_PERCENT:
         return (DeviceRequest(GPU, 1, DeviceShare(percent, memory_percent=percent)),)
     return (DeviceRequest(GPU, percent // WHOLE_PERCENT),)
+
+
+def add_batch_options(parser: ArgumentParser, family: list[str], nodes: list[int]) -> None:
+    """Add the options that say which batches are drawn, and the seconds for each."""
+    parser.add_argument("--family", choices=FAMILIES, nargs="+", default=family)
+    parser.add_argument("--nodes", type=int, nargs="+", default=nodes)
+    parser.add_argument("--seeds", type=int, nargs="+", default=list(range(5)))
+    parser.add_argument("--seconds", type=float, default=10.0)

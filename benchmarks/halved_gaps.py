@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from _checkouts import HERE, json_of
-from _full_batches import FAMILIES, batch
+from _full_batches import FAMILIES, add_batch_options, batch
 from _plain_rival import WORKERS, points_a_count
 from _timing import placed_tiers
 
@@ -59,11 +59,8 @@ def answer_of(checkout: Path, *question: str) -> list[Level]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--other", type=Path, required=True, help="the other checkout")
-    parser.add_argument("--family", choices=FAMILIES, nargs="+", default=list(OTHERS))
-    parser.add_argument("--nodes", type=int, nargs="+", default=[32])
     parser.add_argument("--loads", type=float, nargs="+", default=[1.05])
-    parser.add_argument("--seeds", type=int, nargs="+", default=list(range(5)))
-    parser.add_argument("--seconds", type=float, default=10.0)
+    add_batch_options(parser, list(OTHERS), [32])
     args = parser.parse_args()
 
     print(f"{args.seconds:g} s each, {WORKERS} workers; placed by priority, the higher one first")

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from itertools import product, zip_longest
 from typing import NamedTuple
 
-from _full_batches import FAMILIES, batch
+from _full_batches import FAMILIES, add_batch_options, batch
 from _plain_rival import WORKERS, points_a_count, rival
 from _timing import placed_tiers, timed
 
@@ -88,11 +88,8 @@ def ours(instance: Instance, seconds: float, workers: int = WORKERS) -> Run:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--family", choices=FAMILIES, nargs="+", default=["plain"])
-    parser.add_argument("--nodes", type=int, nargs="+", default=[32, 64])
     parser.add_argument("--loads", type=float, nargs="+", default=[0.90, 0.95, 1.00, 1.05])
-    parser.add_argument("--seeds", type=int, nargs="+", default=list(range(5)))
-    parser.add_argument("--seconds", type=float, default=10.0)
+    add_batch_options(parser, ["plain"], [32, 64])
     args = parser.parse_args()
 
     print(f"{args.seconds:g} s each, {WORKERS} workers; placed by priority, the higher one first")

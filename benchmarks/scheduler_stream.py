@@ -20,6 +20,7 @@ from statistics import median
 from time import thread_time
 from typing import ParamSpec, TypeVar
 
+import greedy_fleet
 from _timing import print_times, timed
 from _worlds import nodes_in_turn, spec
 
@@ -42,17 +43,8 @@ PODS_PER_NODE = 3
 DEADLINE_S = 60.0
 PLACE, ALONE = "place", "solve alone, the baseline"
 GREEDY = SolveOptions(engine=Engine.GREEDY, workers=1)
-MACHINES = (
-    "dgx-a100",
-    "hgx-h100",
-    "dgx-1-v100",
-    "dgx-2",
-    "epyc-7402-nps1",
-    "epyc-7401-nps4",
-    "xeon-6430-2s",
-    "xeon-6230-snc2",
-)
-
+ABSENT = ("p4d-24xlarge", "threadripper-2990wx")
+MACHINES = tuple(name for name in greedy_fleet.MACHINES if name not in ABSENT)
 
 SPECS = (
     spec(QosClass.LSR, 4_000, 8),

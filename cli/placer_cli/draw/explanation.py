@@ -1,6 +1,7 @@
 """Explanations as trees: the verdict, the nodes that remain rule by rule, what would do."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -85,18 +86,14 @@ def draw_explanations(
         every: Whether all reasons, holders and changes are drawn.
 
     """
+    told = partial(instructions_for_changes, instance=instance, of_cluster=of_cluster, files=files)
     parts: list[RenderableType] = []
     if not explanations:
         parts.append(Text(_placed(answer, names), GOOD))
     for one in explanations:
         if parts:
             parts.append("")
-        acts = {
-            change.kind: instructions_for_changes(
-                change.changes, instance, of_cluster=of_cluster, files=files
-            )
-            for change in one.changes
-        }
+        acts = {change.kind: told(change.changes) for change in one.changes}
         parts.append(_tree(one, acts, canvas, every=every, classes=shows_pod_classes(instance)))
     if len(explanations) == 1 and explanations[0].nearest:
         parts += ["", *_nearest_node(explanations[0], instance, answer, canvas)]

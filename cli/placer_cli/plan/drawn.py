@@ -24,7 +24,7 @@ from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import cut_table, table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count_text
-from placer_models.placement import pod_or_gang_title
+from placer_models.placement import Unplaced, pod_or_gang_title
 from placer_models.pod import pods_of
 
 MOST_ROWS = 60
@@ -166,9 +166,7 @@ def _no_plan(question: PlanQuestion, answer: NoPlanExists) -> Iterator[Renderabl
         which = "no node that is there and no offer" if question.instance.nodes else "no offer"
         what = "this pod" if len(answer.unplaced) == 1 else "these pods"
         yield Text(f"No plan places all pods, which is proven: {which} can hold {what}.", STRONG)
-        for one in answer.unplaced:
-            name = pod_or_gang_title(one.namespace, one.name)
-            yield Text(f"{name}: {'; '.join(one.reasons)}", BAD)
+        yield from map(_unplaced, answer.unplaced)
         yield from _mends(question, answer.mends, answer.looked_for)
         return
     total = max(sum(1 for _ in pods_of(case.instance.gangs)) for case in plan_cases_of(question))
@@ -182,6 +180,10 @@ def _no_plan(question: PlanQuestion, answer: NoPlanExists) -> Iterator[Renderabl
         ends = [f"{most:,} of {name}" for name, most in answer.ended]
         yield Text(f"At most {_listed(tuple(ends))} can be bought.")
     yield from _mends(question, answer.mends, answer.looked_for)
+
+
+def _unplaced(one: Unplaced) -> Text:
+    return Text(f"{pod_or_gang_title(one.namespace, one.name)}: {'; '.join(one.reasons)}", BAD)
 
 
 def _short(short: OffersRunOut) -> str:
@@ -221,9 +223,7 @@ def _none_found(question: PlanQuestion, answer: NoPlanFound) -> Iterator[Rendera
     )
     yield Text(f"No plan yet: {what}, and it is not proven that none exists.", STRONG)
     yield Text(f"If there is one, it costs at least {money(question, answer.bound)}.")
-    for one in answer.unplaced:
-        name = pod_or_gang_title(one.namespace, one.name)
-        yield Text(f"{name}: {'; '.join(one.reasons)}", BAD)
+    yield from map(_unplaced, answer.unplaced)
     yield from _mends(question, answer.mends)
     yield Text("Give it more --seconds, raise max of an offer, or offer other nodes.")
 

@@ -164,9 +164,7 @@ def _growth(question: PlanQuestion, found: GrowthCurve, tree: AnswerTree) -> Ite
             _number(step["nodes"]),
             _price(step["price"], coin),
             _price(step["bound"], coin),
-            SortCell(
-                "" if step["gapPercent"] is None else f"{step['gapPercent']} %", step["gapPercent"]
-            ),
+            _percent(step["gapPercent"]),
             ", ".join(f"{part['count']:,} {part['offer']}" for part in step["mix"])
             or step["reason"],
         ]
