@@ -241,18 +241,17 @@ class _Reader:
         return text
 
     def _name(self) -> str:
-        kind, text = self._next()
-        if kind != "name":
+        return self._of("name")
+
+    def _text(self) -> str:
+        return self._of("text")[1:-1]
+
+    def _of(self, kind: str) -> str:
+        is_kind, text = self._next()
+        if is_kind != kind:
             self._refuse()
         self._at += 1
         return text
-
-    def _text(self) -> str:
-        kind, text = self._next()
-        if kind != "text":
-            self._refuse()
-        self._at += 1
-        return text[1:-1]
 
     def _next(self) -> tuple[str, str]:
         return self._tokens[self._at] if self._at < len(self._tokens) else ("", _END)

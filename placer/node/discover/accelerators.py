@@ -38,15 +38,7 @@ def read_accelerators(files: MachineFiles) -> FoundDevices:
         counts[type] = minor + 1
         number = files.number(f"{PCI}/{bus_id}/device") or 0
         devices.append(
-            Device(
-                type=type,
-                minor=minor,
-                model=f"{vendor:04x}:{number:04x}",
-                numa_node=place.numa_node,
-                pcie_root=place.root,
-                pcie_switch=place.switch,
-                bus_id=bus_id,
-            )
+            place.located(Device(type=type, minor=minor, model=f"{vendor:04x}:{number:04x}"))
         )
     return FoundDevices(tuple(devices))
 

@@ -243,16 +243,7 @@ def _rdma(tree: HwlocTree, places: Mapping[str, PciPlace]) -> tuple[list[Device]
         healthy = not states or any(state != _DOWN for state in states)
         down += [] if healthy else [name]
         devices.append(
-            Device(
-                type=RDMA,
-                minor=len(devices),
-                id=name,
-                healthy=healthy,
-                numa_node=place.numa_node,
-                pcie_root=place.root,
-                pcie_switch=place.switch,
-                bus_id=place.bus_id,
-            )
+            place.located(Device(type=RDMA, minor=len(devices), id=name, healthy=healthy))
         )
     return devices, down_warnings(down)
 
@@ -271,14 +262,8 @@ def _accelerators(tree: HwlocTree, places: Mapping[str, PciPlace]) -> list[Devic
         type = types[0] if types else ACCELERATOR
         place = places[_bus_id(tree, element)]
         found.append(
-            Device(
-                type=type,
-                minor=counts.get(type, 0),
-                model=f"{match[2]}:{match[3]}".lower(),
-                numa_node=place.numa_node,
-                pcie_root=place.root,
-                pcie_switch=place.switch,
-                bus_id=place.bus_id,
+            place.located(
+                Device(type=type, minor=counts.get(type, 0), model=f"{match[2]}:{match[3]}".lower())
             )
         )
         counts[type] = counts.get(type, 0) + 1

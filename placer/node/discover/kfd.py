@@ -35,16 +35,14 @@ def read_kfd(files: MachineFiles) -> FoundDevices:
             found.append((node, at, facts))
     places = [_place(files, facts) for _, _, facts in found]
     devices = tuple(
-        Device(
-            type=GPU,
-            minor=minor,
-            id=_id(files, place, facts),
-            model=_model(files, at, place),
-            memory_bytes=_memory_bytes(files, at),
-            numa_node=place.numa_node,
-            pcie_root=place.root,
-            pcie_switch=place.switch,
-            bus_id=place.bus_id,
+        place.located(
+            Device(
+                type=GPU,
+                minor=minor,
+                id=_id(files, place, facts),
+                model=_model(files, at, place),
+                memory_bytes=_memory_bytes(files, at),
+            )
         )
         for minor, ((_, at, facts), place) in enumerate(zip(found, places, strict=True))
     )

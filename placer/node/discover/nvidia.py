@@ -77,17 +77,15 @@ def gpus_to_devices(
                     "are not known; rule: it is not given out"
                 )
         devices.append(
-            Device(
-                type=GPU,
-                minor=minor,
-                id=gpu.uuid,
-                model=gpu.model.removeprefix("NVIDIA "),
-                memory_bytes=gpu.memory_bytes,
-                healthy=healthy,
-                numa_node=place.numa_node,
-                pcie_root=place.root,
-                pcie_switch=place.switch,
-                bus_id=place.bus_id,
+            place.located(
+                Device(
+                    type=GPU,
+                    minor=minor,
+                    id=gpu.uuid,
+                    model=gpu.model.removeprefix("NVIDIA "),
+                    memory_bytes=gpu.memory_bytes,
+                    healthy=healthy,
+                )
             )
         )
     sick = [str(gpu.minor) for gpu in gpus if not gpu.healthy]

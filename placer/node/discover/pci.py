@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from placer.node.discover.machine_files import NODE, MachineFiles
 from placer_models.cpuset import CpuSet
-from placer_models.device import LinkMatrix
+from placer_models.device import Device, LinkMatrix
 from placer_models.instance.machine_links import SELF, centi_gb_per_s
 from placer_models.machines.sketch import MAX_LINKS_OF_A_GPU
 
@@ -47,6 +47,16 @@ class PciPlace:
         its downstream port.
         """
         return self.bridges[-2] if len(self.bridges) >= _ON_A_SWITCH else None
+
+    def located(self, device: Device) -> Device:
+        """Return the device with the place that it has here."""
+        return replace(
+            device,
+            numa_node=self.numa_node,
+            pcie_root=self.root,
+            pcie_switch=self.switch,
+            bus_id=self.bus_id,
+        )
 
 
 def bus_id_of(text: str) -> str:

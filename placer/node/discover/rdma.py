@@ -38,17 +38,15 @@ def read_rdma(files: MachineFiles) -> FoundDevices:
         if not healthy:
             down.append(name)
         devices.append(
-            Device(
-                type=RDMA,
-                minor=len(devices),
-                id=name,
-                model=files.read(f"{at}/hca_type") or "",
-                healthy=healthy,
-                numa_node=place.numa_node,
-                pcie_root=place.root,
-                pcie_switch=place.switch,
-                bus_id=bus_id,
-                virtual_functions=_functions(files, bus_id),
+            place.located(
+                Device(
+                    type=RDMA,
+                    minor=len(devices),
+                    id=name,
+                    model=files.read(f"{at}/hca_type") or "",
+                    healthy=healthy,
+                    virtual_functions=_functions(files, bus_id),
+                )
             )
         )
     return FoundDevices(tuple(devices), warnings=tuple(down_warnings(down)))
