@@ -5,8 +5,8 @@ import tarfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from placer.node.discover.archive import ArchiveMembers
 from placer.node.discover.machine_files import MachineFiles
+from placer.node.discover.roots import ArchiveMembers
 
 CPU = "sys/devices/system/cpu"
 NODE = "sys/devices/system/node"

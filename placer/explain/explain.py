@@ -15,10 +15,9 @@ from placer.explain.explanation import (
     SufficientChange,
     verdict_token,
 )
-from placer.explain.final_state import instance_after_answer, with_only
+from placer.explain.final_state import NodesAfter, instance_after_answer, with_only
 from placer.explain.kind_outcome import KindOutcome
 from placer.explain.nearest import NodesBySort, nearest_misses, node_indices_by_sort
-from placer.explain.nodes_after import NodesAfter
 from placer.explain.outvoted import pods_that_outvoted
 from placer.explain.smallest_change import ChangeSearch
 from placer.explain.trial import TrialOutcome

@@ -1,10 +1,18 @@
-"""Final state of an answer: who is placed runs, and only those in question wait."""
+"""Final state of an answer: who is placed runs, and only those in question wait.
+
+Its nodes are as the answer leaves them: who runs there, who came, and what is left (G7).
+"""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from placer.search.baseline import StartingAccounts, starting_accounts_of
+from placer.search.budget import Budget
+from placer.search.options import Engine, SolveOptions
+from placer.search.reasons.stages import NodesAtStage, nodes_at_filling_stages
+from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningGang, RunningPod
-from placer_models.placement import Placement
+from placer_models.placement import PartlyPlaced, Placed, Placement
 from placer_models.pod import Gang
 
 
@@ -57,3 +65,51 @@ def with_only(instance: Instance, gangs: Sequence[Gang]) -> Instance:
         group for group in instance.groups if group.gangs and asked.issuperset(group.gangs)
     )
     return replace(instance, gangs=tuple(gangs), groups=groups)
+
+
+@dataclass(frozen=True, slots=True)
+class NodesAfter:
+    """The nodes of an instance once an answer has come true.
+
+    Attributes:
+        instance: The instance, with running pods that the answer moves where they go.
+        placement: Where the pods that waited are placed.
+        before: The nodes without these, counted.
+
+    """
+
+    instance: Instance
+    placement: Placement
+    before: StartingAccounts
+
+    @classmethod
+    def of(cls, instance: Instance, placement: Placement) -> "NodesAfter":
+        """Return the nodes after an answer to an instance."""
+        place_of = {place.key: place for place in placement.pods}
+        running = tuple(
+            replace(one, placement=place_of.pop(one.pod.key)) if one.pod.key in place_of else one
+            for one in instance.running
+        )
+        settled = replace(instance, running=running, move_budget=0)
+        return cls(settled, Placement(tuple(place_of.values())), starting_accounts_of(settled))
+
+    def stage(self, more: Placement, budget: Budget) -> NodesAtStage:
+        """Return the nodes with what is placed, and with some more pods that waited.
+
+        Raises:
+            OutOfTimeError: The budget is spent.
+
+        """
+        placement = Placement((*self.placement.pods, *more.pods))
+        *_, last = nodes_at_filling_stages(
+            self.instance, self.instance, self.before, placement, budget
+        )
+        return last
+
+    def members_that_fit(self, gang: Gang, seconds: float) -> Placement:
+        """Return places for as many members of a gang as fit beside what is placed."""
+        some = replace(gang, minimum=1)
+        gangs = tuple(some if one.key == gang.key else one for one in self.instance.gangs)
+        world = instance_after_answer(replace(self.instance, gangs=gangs), self.placement, [some])
+        answer = solve(world, SolveOptions(Engine.GREEDY, time_limit_s=max(0.001, seconds)))
+        return answer.placement if isinstance(answer, Placed | PartlyPlaced) else Placement()

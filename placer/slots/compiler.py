@@ -14,7 +14,10 @@ from placer.slots.compiled import (
     RegionGang,
 )
 from placer.slots.errors import JobGraphError
-from placer.slots.fractions import managed_memory_fractions_of_group
+from placer.slots.fractions import (
+    managed_memory_fractions_by_use_case,
+    managed_memory_fractions_of_group,
+)
 from placer.slots.graph import DEFAULT_GROUP, EdgeExchange, JobGraph, RuntimeSemantics
 from placer.slots.network_memory import network_memory_of_chains
 from placer.slots.refuse import (
@@ -36,7 +39,6 @@ from placer.slots.resources import (
     merge_all_profiles,
     merge_profiles,
 )
-from placer.slots.use_cases import managed_memory_fractions_by_use_case
 from placer.slots.wiring import WiredJob, index_job_graph
 
 

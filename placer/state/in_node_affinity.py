@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from placer.counting.account import Account
-from placer.counting.cores import core_classes
-from placer.counting.owners import cpus_still_on_node, owners_of_cores
+from placer.counting.cores import core_classes, cpus_still_on_node, owners_of_cores
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Node, RunningPod
 from placer_models.goals import Tier

@@ -8,9 +8,8 @@ import pytest
 
 from kernel_trees import CPU, a_cpu, smt_machine, tar_of, write_tree
 from placer.node.discover import take_inventory
-from placer.node.discover.archive import ArchiveMembers
 from placer.node.discover.machine_files import MachineFiles, parse_mask
-from placer.node.discover.roots import open_machine_files
+from placer.node.discover.roots import ArchiveMembers, open_machine_files
 from placer_models.files.errors import InputError
 
 MACHINE = smt_machine()

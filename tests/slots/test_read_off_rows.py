@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from placer.slots.fractions import use_case_memory_fraction
 from placer.slots.graph import ManagedMemoryUse
 from placer.slots.parallelism import parallelism_for_slots
 from placer.slots.resources import merge_profiles
 from placer.slots.subtasks import Subtask, slots_of_subtasks
-from placer.slots.use_cases import use_case_memory_fraction
 from placer.slots.workers.reconcile import WorkerChanges, reconcile_workers
 from placer_models.files.errors import InputError
 from slots.clusters import profile, workers
