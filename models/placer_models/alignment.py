@@ -6,6 +6,7 @@ kernel lists under no NUMA node form a cell of their own.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import ge
 
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
@@ -87,13 +88,9 @@ def fewest_cells(cells: Sequence[CellAmounts], need: CellAmounts) -> int | None:
     lower = max((fewest_cells_holding([cell[i] for cell in cells], need[i]) or 1) for i in asked)
     supply = sorted(kinds.items(), reverse=True)
     for size in range(lower, kinds.total() + 1):
-        if any(_covers(total, goal) for total in _sums(supply, size, len(goal))):
+        if any(all(map(ge, total, goal)) for total in _sums(supply, size, len(goal))):
             return size
     return None
-
-
-def _covers(total: CellAmounts, goal: CellAmounts) -> bool:
-    return all(have >= want for have, want in zip(total, goal, strict=True))
 
 
 def _sums(supply: list[tuple[CellAmounts, int]], size: int, arity: int) -> Iterator[CellAmounts]:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from placer.judge.scene import InstanceWithPlacement, PlacedPod
 from placer_models.goals import Tier
+from placer_models.placement import pod_or_gang_title
+from placer_models.pod import Gang
 
 
 class Finding(NamedTuple):
@@ -21,6 +23,12 @@ class Finding(NamedTuple):
 def pod_finding(placed: PlacedPod, said: str) -> Finding:
     """Return a fault of a pod; the message begins with its name, and goes on as told."""
     return Finding(placed.title, f"pod {placed.title!r} {said}")
+
+
+def gang_finding(gang: Gang, said: str) -> Finding:
+    """Return a fault of a gang, told in the same way."""
+    title = pod_or_gang_title(*gang.key)
+    return Finding(title, f"gang {title!r} {said}")
 
 
 Rule = Callable[[InstanceWithPlacement], Iterator[Finding]]

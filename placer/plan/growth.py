@@ -9,8 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PurchasePlan
-from placer.plan.buy_task import BuyTask, solve_buy_task
 from placer.plan.cases import changed_instance
+from placer.plan.plan import BuyTask, solve_buy_task
 from placer.plan.question import PlanQuestion, gangs_of_scenario
 from placer.sweep.halting import SweepTaskHaltedError, current_stop
 from placer.sweep.sweep import run_tasks

@@ -7,6 +7,7 @@ sums of the node alone, so that a bound with these rooms holds.
 
 from collections.abc import Sequence
 from math import gcd
+from operator import ge
 
 from placer.packing.bins import Vector
 from placer.plan.market import BinDevices, DeviceAsk
@@ -44,7 +45,7 @@ def numa_node_bins(problem: Problem, node: NodeState) -> tuple[BinDevices, list[
     known: dict[Vector, int] = {}
     asks, possible = [], []
     for size in sizes:
-        possible.append(size is None or any(_holds(room, size) for room in rooms))
+        possible.append(size is None or any(all(map(ge, room, size)) for room in rooms))
         if size is None or not any(size):
             asks.append(DeviceAsk())
             continue
@@ -78,7 +79,3 @@ def _room(node: NodeState, cell: int, banks: Sequence[DeviceBank]) -> Vector:
 def _size(shape: Shape, banks: Sequence[DeviceBank]) -> Vector:
     """Return what a pod takes of its NUMA node at least."""
     return (shape.owned_cpus, *shape.in_cells, *(shape.whole_of(bank.type) for bank in banks))
-
-
-def _holds(room: Vector, size: Vector) -> bool:
-    return all(a >= b for a, b in zip(room, size, strict=True))

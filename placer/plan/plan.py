@@ -1,4 +1,4 @@
-"""The plan: from a question to its answer."""
+"""The plan: from a question to its answer, here or as a task of a sweep."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -39,6 +39,7 @@ from placer.plan.witness import (
 )
 from placer.search.solver import solve
 from placer.state.batch import build_problem
+from placer.sweep.halting import current_stop
 from placer_models.cluster import Instance
 from placer_models.illegal_running import with_running_as_counted
 from placer_models.legal import check_pods_legal
@@ -470,3 +471,26 @@ def _relaxed(
         yield "which bought node is lost"
     if any(any_looks_beyond_node(c.instance.gangs, c.instance) for c in relaxation.cases):
         yield "rules between nodes, and between pods"
+
+
+@dataclass(frozen=True, slots=True)
+class BuyTask:
+    """What is sent to a worker: words alone; the fields are those of `buy`."""
+
+    question: PlanQuestion
+    seconds: float
+    threads: int = 1
+    seed: int = 0
+    work_limit: int | None = None
+
+
+def solve_buy_task(task: BuyTask) -> PlanAnswer:
+    """Solve one question."""
+    return buy(
+        task.question,
+        task.seconds,
+        task.threads,
+        current_stop(),
+        seed=task.seed,
+        work_limit=task.work_limit,
+    )

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
+from operator import ge
 
 from placer.packing.bins import Counts, Vector
 from placer.plan.cases import PlanCase, gangs_of_cases, plan_cases_of
@@ -178,7 +179,7 @@ def relaxed_market(
         item_of,
         max((view.loses_one for view in views), key=len),
         frozenset(lost_of.values()),
-        tuple(next(i for i, other in enumerate(kept) if _covers(other, b)) for b in blocks),
+        tuple(next(i for i, other in enumerate(kept) if all(map(ge, other, b))) for b in blocks),
         tuple(map(blocks.index, kept)),
     )
 
@@ -257,13 +258,9 @@ def undominated_blocks(blocks: Sequence[Counts]) -> list[Counts]:
     """Return the blocks without those that ask for no more of anything than another one."""
     kept: list[Counts] = []
     for block in sorted(set(blocks), key=sum, reverse=True):
-        if not any(_covers(other, block) for other in kept):
+        if not any(all(map(ge, other, block)) for other in kept):
             kept.append(block)
     return kept
-
-
-def _covers(block: Counts, other: Counts) -> bool:
-    return all(a >= b for a, b in zip(block, other, strict=True))
 
 
 def _types(problem: Problem) -> tuple[str, ...]:

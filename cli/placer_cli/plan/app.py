@@ -253,7 +253,7 @@ def _sent(
     tell: Callable[[str], None],
 ) -> "list[PlanAnswer]":
     """Solve each question on other workers; return the answers up to the first that is missing."""
-    from placer.plan.buy_task import BuyTask, solve_buy_task
+    from placer.plan.plan import BuyTask, solve_buy_task
     from placer.sweep.sweep import each_result
 
     each_s = max(LEAST_S, seconds * min(workers.slots, len(questions)) / len(questions))

@@ -171,7 +171,7 @@ def parse_json(text: str, key: str) -> JsonPart:
         )
     try:
         value = json.loads(
-            text, object_pairs_hook=_Object, parse_int=_integer, parse_constant=_no_constant
+            text, object_pairs_hook=_Object, parse_int=_integer, parse_constant=refuse_json_constant
         )
     except json.JSONDecodeError as error:
         raise AnnotationError(
@@ -197,7 +197,8 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-def _no_constant(name: str) -> NoReturn:
+def refuse_json_constant(name: str) -> NoReturn:
+    """Refuse what Python reads as a number in JSON and others do not, such as ``NaN``."""
     raise ValueError(f"{name} is no number")
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import NoReturn
 
+from placer_models.annotations.json_parts import refuse_json_constant
 from placer_models.files.errors import InputError, shown
 from placer_models.kubernetes.chunks import (
     CHUNK,
@@ -76,7 +77,7 @@ class _Text:
         self._file = file
         self._window = ""
         self._at = 0
-        self._decode = json.JSONDecoder(parse_constant=_no_constant).raw_decode
+        self._decode = json.JSONDecoder(parse_constant=refuse_json_constant).raw_decode
         self._ended = False
         self.line = 1
 
@@ -149,7 +150,3 @@ class _Text:
         self._ended = wanted > 0
         self._window, self._at = "".join(parts), 0
         return len(parts) > 1
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")

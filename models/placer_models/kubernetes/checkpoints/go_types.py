@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from placer_models.annotations.json_parts import refuse_json_constant
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.files.errors import shown, spelling_suggestion
 
@@ -83,7 +84,7 @@ def parse_go_json(text: str, path: str = "") -> object:
     """
     try:
         found: object = json.loads(
-            text, object_pairs_hook=_once, parse_int=_integer, parse_constant=_no_constant
+            text, object_pairs_hook=_once, parse_int=_integer, parse_constant=refuse_json_constant
         )
     except json.JSONDecodeError as error:
         raise CheckpointError(
@@ -302,7 +303,3 @@ def _integer(digits: str) -> int:
     if len(digits) > _MAX_DIGITS:
         raise ValueError(f"a number has {len(digits)} digits")
     return int(digits)
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
