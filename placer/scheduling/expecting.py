@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -83,7 +84,7 @@ class Expecting:
         with self._lock:
             self.learned.is_shared = True
             found.learned = replace(self.learned, forked_at=self.learned.arrivals)
-            found._idle = self._idle.copy()
+            found._idle = copy(self._idle)
         return found
 
     def follow(self, fork: "Expecting", pods: Iterable[Pod]) -> None:
@@ -205,15 +206,8 @@ class LeftGpuTotal:
     def __init__(self) -> None:
         """Begin with no node."""
         self._accounts: PersistentTuple[Account] = PersistentTuple(())
-        self._milli: list[int] = []
+        self._milli: PersistentTuple[int] = PersistentTuple(())
         self._total = 0
-
-    def copy(self) -> "LeftGpuTotal":
-        """Return one that goes its own way from here."""
-        found = LeftGpuTotal()
-        found._accounts, found._total = self._accounts, self._total
-        found._milli = list(self._milli)
-        return found
 
     def total(self, accounts: PersistentTuple[Account]) -> int:
         """Return what is left on all nodes, in thousandths of a GPU."""
@@ -221,13 +215,12 @@ class LeftGpuTotal:
             # Idle nodes that are alike share their account.
             known = {id(account): account for account in accounts}
             left = {number: _left(account) for number, account in known.items()}
-            self._milli = [left[id(account)] for account in accounts]
+            self._milli = PersistentTuple.of(left[id(account)] for account in accounts)
             self._total = sum(self._milli)
-        else:
-            for at in changed_indices(self._accounts, accounts):
-                milli = _left(accounts[at])
-                self._total += milli - self._milli[at]
-                self._milli[at] = milli
+        elif changed := changed_indices(self._accounts, accounts):
+            new = {at: _left(accounts[at]) for at in changed}
+            self._total += sum(milli - self._milli[at] for at, milli in new.items())
+            self._milli = self._milli.changed(new)
         self._accounts = accounts
         return self._total
 
