@@ -13,9 +13,8 @@ from placer.judge.cells import (
 )
 from placer.judge.family import Finding, JudgedFamily, pod_finding
 from placer.judge.homes import has_what_it_had
-from placer.judge.pools import cpus_withheld_from_pool, pool_here, pool_of
+from placer.judge.pools import cpus_text, cpus_withheld_from_pool, pool_here, pool_of
 from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, PlacedPod
-from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.placement import PodPlacement
 from placer_models.policy import BINDING, QosClass
 from placer_models.quantity import cpu_amount_in_words
@@ -68,7 +67,7 @@ def _limit_is_held(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding]:
     if len(pool) < limit and (placed.new or _taken_there(judged, placed)):
         yield Finding(
             placed.title,
-            f"{who} has the {len(pool)} CPUs {_text(pool)} of node {node!r}; "
+            f"{who} has the {len(pool)} CPUs {cpus_text(pool)} of node {node!r}; "
             f"its limit needs {limit}",
         )
 
@@ -115,8 +114,8 @@ def _is_bound_rightly(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding
     if homes and placed.place.cpuset != (pool := pool_here(judged, placed)):
         yield Finding(
             placed.title,
-            f"{who} runs on CPUs {_text(placed.place.cpuset)}; it runs in all of the pool of its "
-            f"NUMA nodes {_list(homes)}, which is {_text(pool)}",
+            f"{who} runs on CPUs {cpus_text(placed.place.cpuset)}; it runs in all of the pool of "
+            f"its NUMA nodes {_list(homes)}, which is {cpus_text(pool)}",
         )
 
 
@@ -250,10 +249,6 @@ def _short(room: Mapping[int, int], asked: Sequence[_Asked]) -> int:
 
 def _list(homes: Iterable[CellId]) -> str:
     return ", ".join(sorted(map(str, homes)))
-
-
-def _text(cpus: CpuSet) -> str:
-    return format_cpu_list(cpus) or "none"
 
 
 JUDGED = JudgedFamily(

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily, pod_finding
-from placer.judge.pools import pool_here
+from placer.judge.pools import cpus_text, pool_here
 from placer.judge.scene import InstanceWithPlacement, PlacedPod
-from placer_models.cpuset import CpuSet, format_cpu_list, is_same
+from placer_models.cpuset import is_same
 from placer_models.pod import ContainerRole
 from placer_models.quantity import cpu_amount_in_words
 
@@ -30,7 +30,7 @@ def containers(scene: InstanceWithPlacement) -> Iterator[Finding]:
                     yield Finding(
                         placed.title,
                         f"container {container.name!r} of pod {placed.title!r} runs on CPUs "
-                        f"{_text(container.cpuset)}; its pool is {_text(pool)}",
+                        f"{cpus_text(container.cpuset)}; its pool is {cpus_text(pool)}",
                     )
 
 
@@ -48,8 +48,8 @@ def _parts_hold(placed: PlacedPod) -> Iterator[Finding]:
         if (outside := cpus - placed.owned) or (placed.owned and not cpus):
             yield Finding(
                 placed.title,
-                f"{who} runs on CPUs {_text(outside or cpus)}; "
-                f"it has to run inside the pod's own, {_text(placed.owned)}",
+                f"{who} runs on CPUs {cpus_text(outside or cpus)}; "
+                f"it has to run inside the pod's own, {cpus_text(placed.owned)}",
             )
         asked_milli = container.requests.cpu_milli
         if container.role is ContainerRole.INIT or not asked_milli:
@@ -57,8 +57,9 @@ def _parts_hold(placed: PlacedPod) -> Iterator[Finding]:
         if len(cpus) * 1000 != asked_milli:
             yield Finding(
                 placed.title,
-                f"{who} has {cpu_amount_in_words(1000 * len(cpus))} ({_text(cpus)}); its request "
-                f"is {asked_milli / 1000:g}, and the CPUs of an {placed.qos} pod are parted whole",
+                f"{who} has {cpu_amount_in_words(1000 * len(cpus))} ({cpus_text(cpus)}); its "
+                f"request is {asked_milli / 1000:g}, and the CPUs of an {placed.qos} pod are "
+                "parted whole",
             )
         for cpu in sorted(cpus):
             other = owner.setdefault(cpu, container.name)
@@ -68,10 +69,6 @@ def _parts_hold(placed: PlacedPod) -> Iterator[Finding]:
                     f"{who} runs on CPU {cpu}, which is container {other!r}'s; "
                     "containers that run together share no CPU",
                 )
-
-
-def _text(cpus: CpuSet) -> str:
-    return format_cpu_list(cpus) or "none"
 
 
 JUDGED = JudgedFamily(rules={"containers": containers})

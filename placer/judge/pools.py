@@ -79,12 +79,13 @@ def _pool_holds(judged: JudgedNode, qos: QosClass) -> Iterator[Finding]:
         if not bound_to(judged, placed):  # else rule bound-pool
             yield Finding(
                 placed.title,
-                f"{qos} pod {placed.title!r} runs on CPUs {_text(placed.place.cpuset)}; "
-                f"its pool on node {name!r} is {_text(pool)}",
+                f"{qos} pod {placed.title!r} runs on CPUs {cpus_text(placed.place.cpuset)}; "
+                f"its pool on node {name!r} is {cpus_text(pool)}",
             )
 
 
-def _text(cpus: CpuSet) -> str:
+def cpus_text(cpus: CpuSet) -> str:
+    """Return CPUs as a list for people."""
     return format_cpu_list(cpus) or "none"
 
 
