@@ -51,7 +51,7 @@ def seconds(work: Callable[[], object], rounds: int) -> tuple[float, float]:
     return statistics.median(times), max(times)
 
 
-def compile_large_jobs(rounds: int) -> None:
+def main(rounds: int) -> None:
     print(f"{OPERATORS:,} operators        read from YAML      compiled   (median, worst; s)")
     with TemporaryDirectory() as folder:
         for mode in ExecutionMode:
@@ -69,10 +69,5 @@ def compile_large_jobs(rounds: int) -> None:
                 )
 
 
-def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    compile_large_jobs(rounds)
-
-
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)

@@ -144,6 +144,12 @@ def replacing_file(path: Path) -> Iterator[TextIO]:
         raise
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Let a file say a text, as `replacing_file` does."""
+    with replacing_file(path) as stream:
+        stream.write(text)
+
+
 def write_below(folder: Path, texts: Mapping[str, str]) -> None:
     """Write files below a folder, each whole or not at all; folders are made as needed.
 

@@ -17,8 +17,8 @@ from placer_cli.output import (
     output_file,
     print_tree,
     refuse_overwriting_inputs,
-    replacing_file,
     write_below,
+    write_whole,
 )
 from placer_models.node_placement import MAX_GENERATION
 
@@ -209,8 +209,8 @@ def _write_all(
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     written = [one for one in numbered if one is not None]
     for one in written:
-        with replacing_file(folder / f"{one.node.name}.json") as file:
-            file.write(json_or_yaml_text(node_placement_to_dict(one), Format.JSON))
+        text = json_or_yaml_text(node_placement_to_dict(one), Format.JSON)
+        write_whole(folder / f"{one.node.name}.json", text)
     kept = len(found) - len(written)
     said = f"{folder}: {len(written)} of {len(found)} documents written, {kept} said it before"
     error_console().print(said, soft_wrap=True)
@@ -230,11 +230,9 @@ def _renewed(file: Path, wanted: "NodePlacement", generation: int | None) -> "No
         return replace(wanted, generation=generation or 1)
     before = node_placement_of(read_documents(file)[0])
     if replace(wanted, generation=before.generation) == before:
-        return (
-            None
-            if generation in (None, before.generation)
-            else replace(wanted, generation=generation)
-        )
+        if generation in (None, before.generation):
+            return None
+        return replace(wanted, generation=generation)
     try:
         after = generation or next_generation(before.generation, file, Path("its applied.json"))
     except ImpossibleDocumentError as error:
@@ -261,8 +259,8 @@ def _write(
     if faults := node_placement_faults(wanted):
         raise ImpossibleDocumentError(faults[0])
     if to_document is not None:
-        with replacing_file(to_document) as file:
-            file.write(json_or_yaml_text(node_placement_to_dict(wanted), format_of(to_document)))
+        text = json_or_yaml_text(node_placement_to_dict(wanted), format_of(to_document))
+        write_whole(to_document, text)
     if render is not None:
         try:
             texts = rendered_files(wanted, root)
@@ -276,8 +274,7 @@ def _write(
             edited = edited_oci_config(wanted, name, config.read_text(encoding="utf-8"), root)
         except ValueError as error:
             raise InputError(str(config), None, "", str(error)) from None
-        with replacing_file(config) as file:
-            file.write(edited)
+        write_whole(config, edited)
 
 
 class _How(NamedTuple):

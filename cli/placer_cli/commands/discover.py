@@ -14,7 +14,7 @@ from placer_cli.output import (
     json_or_yaml_text,
     print_tree,
     refuse_overwriting_inputs,
-    replacing_file,
+    write_whole,
 )
 from placer_models.files.errors import one_line
 
@@ -71,8 +71,8 @@ def discover(
     found = to_machine(inventory, name)
     tree = to_document(found, kind)
     if output is not None:
-        with replacing_file(output) as file:
-            file.write(json_or_yaml_text(tree, format_of(output) if form is Format.TABLE else form))
+        written_as = format_of(output) if form is Format.TABLE else form
+        write_whole(output, json_or_yaml_text(tree, written_as))
     if form is Format.TABLE:
         from placer_cli.draw.discovered import draw_discovered
 

@@ -12,7 +12,7 @@ from placer_cli.console import print_drawing, print_dump_summary, print_note
 from placer_cli.draw.canvas import Canvas
 from placer_cli.illegal import SkipIllegal, read_any, read_instance
 from placer_cli.options import output_option
-from placer_cli.output import refuse_overwriting_inputs, replacing_file
+from placer_cli.output import refuse_overwriting_inputs, write_whole
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import near_or_first_names, spelling_suggestion
@@ -62,8 +62,7 @@ def show(
     if svg is not None:
         from placer_cli.draw.svg import svg as picture
 
-        with replacing_file(svg) as file:
-            file.write(picture(draw, title))
+        write_whole(svg, picture(draw, title))
         print_note(f"wrote {svg}: an SVG picture of {title}")
         return
     print_drawing(draw)

@@ -41,10 +41,8 @@ def draw_cgroup_plan(
     if inner:
         more = f" and {len(inner) - 2} more" if len(inner) > 2 else ""
         names = ", ".join(f"/{cgroup}" for cgroup in inner[:2])
-        parts += [
-            "",
-            Text(f"{count_text(len(inner), 'cgroup')} above them made ready: {names}{more}"),
-        ]
+        above = f"{count_text(len(inner), 'cgroup')} above them made ready"
+        parts += ["", Text(f"{above}: {names}{more}")]
     if rows:
         heads = ("cgroup", "file", "from", "to", "why")
         parts += ["", table(heads, rows, canvas.width, wrap={"cgroup": 16, "why": 16})]

@@ -13,7 +13,7 @@ from placer_cli.output import (
     format_of,
     json_or_yaml_text,
     refuse_overwriting_inputs,
-    replacing_file,
+    write_whole,
 )
 
 convert_app = command_group(
@@ -55,5 +55,4 @@ def openb(
     if output is None:
         typer.echo(text, nl=False)
         return
-    with replacing_file(output) as stream:
-        stream.write(text)
+    write_whole(output, text)

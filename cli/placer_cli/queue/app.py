@@ -14,7 +14,7 @@ from placer_cli.output import (
     Format,
     print_tree,
     refuse_overwriting_inputs,
-    replacing_file,
+    write_whole,
 )
 
 queue_app = command_group(
@@ -57,8 +57,7 @@ def simulate(
     if svg is not None:
         from placer_cli.queue.svg import simulation_svg
 
-        with replacing_file(svg) as stream:
-            stream.write(simulation_svg(result))
+        write_whole(svg, simulation_svg(result))
     if form is Format.TABLE:
         from placer_cli.queue.simulated import draw_simulated
 

@@ -12,7 +12,7 @@ from placer_cli.output import (
     output_file,
     refuse_overwriting_inputs,
     refuse_unwritable,
-    replacing_file,
+    write_whole,
 )
 
 ReportFile = Annotated[
@@ -45,6 +45,5 @@ def foot_of(what: str) -> str:
 
 def write_report(file: Path, text: str) -> None:
     """Write a report, and say so."""
-    with replacing_file(file) as written:
-        written.write(text)
+    write_whole(file, text)
     print_note(f"wrote {file}: a report for a browser")

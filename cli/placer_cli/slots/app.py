@@ -13,7 +13,7 @@ from placer_cli.output import (
     Format,
     print_tree,
     refuse_overwriting_inputs,
-    replacing_file,
+    write_whole,
 )
 
 slots_app = command_group(
@@ -43,8 +43,7 @@ def compile_(
     if svg is not None:
         from placer_cli.slots.picture import job_svg
 
-        with replacing_file(svg) as stream:
-            stream.write(job_svg(job))
+        write_whole(svg, job_svg(job))
     if form is Format.TABLE:
         from placer_cli.slots.drawn import draw_job
 
