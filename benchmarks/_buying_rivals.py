@@ -7,10 +7,10 @@ fit the one that is left with least. They know sums and GPUs, as the market has 
 
 import numpy as np
 
-from placer.plan.market import BinKind, DeviceAsk, Market
+from placer.plan.market import BinKind, DeviceAsk, PurchaseProblem
 
 
-def buy_one_by_one(market: Market, *, best_fit: bool) -> int:
+def buy_one_by_one(market: PurchaseProblem, *, best_fit: bool) -> int:
     """Return what all nodes cost that a naive buyer opens."""
     counts = market.blocks[0]
     choice = [_cheapest(market, item) for item in range(market.items)]
@@ -26,7 +26,7 @@ def buy_one_by_one(market: Market, *, best_fit: bool) -> int:
     return price
 
 
-def _cheapest(market: Market, item: int) -> int:
+def _cheapest(market: PurchaseProblem, item: int) -> int:
     able = [k for k, kind in enumerate(market.kinds) if kind.sizes[item] is not None]
     return min(able, key=lambda k: market.kinds[k].price * _share(market.kinds[k], item))
 
@@ -46,7 +46,7 @@ def _share(kind: BinKind, item: int) -> float:
 class _Fleet:
     """The nodes that are open."""
 
-    def __init__(self, market: Market) -> None:
+    def __init__(self, market: PurchaseProblem) -> None:
         self._market = market
         self._gpus = max((len(d.rooms) for kind in market.kinds for d in kind.devices), default=0)
         self._kinds: list[int] = []

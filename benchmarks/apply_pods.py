@@ -23,7 +23,7 @@ from placer.node.apply import apply
 from placer.node.cgroup_files import CgroupFiles
 from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, Cgroups
 from placer.node.host import HostMachine
-from placer.node.mounts import MountError, kernel_files
+from placer.node.mounts import MountError, kernel_cgroup_files
 from placer.node.state import AppliedState
 from placer_models.cluster import Node
 from placer_models.policy import QosClass
@@ -79,7 +79,7 @@ def main() -> None:
     for title, fake in (("v2 in memory", FakeV2), ("v1 in memory", FakeV1)):
         measured(title, fake(f"0-{CPUS - 1}", nodes), a_node(CPUS, 8), rounds, owners=True)
     try:
-        files = kernel_files()
+        files = kernel_cgroup_files()
     except MountError as error:
         print(f"this kernel: {error}")
         return

@@ -19,7 +19,7 @@ import numpy as np
 from _openb import folder_of_traces
 
 from placer.openb.arrivals import ArrivalOrder
-from placer.openb.lists import WHOLE_MILLI, TraceNode, TracePod, read_nodes, read_pods
+from placer.openb.lists import WHOLE_MILLI, TraceNode, TracePod, read_trace_nodes, read_trace_pods
 from placer.openb.replay import MARKS, replay_arrivals
 from placer.openb.trace import Trace
 from placer.openb.words import gpu_models_of
@@ -158,8 +158,8 @@ if __name__ == "__main__":
     folder = folder_of_traces(sys.argv[1] if len(sys.argv) > 1 else None)
     if folder is None:
         sys.exit("name the folder of openb's CSV files, or set PLACER_OPENB")
-    of_nodes = read_nodes(folder / "openb_node_list_gpu_node.csv")
-    of_pods = list(read_pods(folder / "openb_pod_list_default.csv", gpu_models_of(of_nodes)))
+    of_nodes = read_trace_nodes(folder / "openb_node_list_gpu_node.csv")
+    of_pods = list(read_trace_pods(folder / "openb_pod_list_default.csv", gpu_models_of(of_nodes)))
     chosen = sys.argv[3:] or list(LISTS)
     unknown = [name for name in chosen if name not in LISTS]
     if unknown:

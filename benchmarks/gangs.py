@@ -22,7 +22,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.goals import GATHERING
 from placer_models.machines.catalogue import load_machine
-from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, TierValue
 from placer_models.pod import Gang, Pod
 from placer_models.policy import QosClass, Strength
@@ -37,17 +37,17 @@ SHARE_OF_GPUS = 0.6
 ASKING: dict[str, tuple[LevelRule, ...]] = {
     "nothing": (),
     "prefer rack, block": (
-        LevelRule("rack", GatherOrSpread.GATHER, Strength.PREFERRED),
-        LevelRule("block", GatherOrSpread.GATHER, Strength.PREFERRED),
+        LevelRule("rack", LevelRuleKind.GATHER, Strength.PREFERRED),
+        LevelRule("block", LevelRuleKind.GATHER, Strength.PREFERRED),
     ),
-    "require block": (LevelRule("block", GatherOrSpread.GATHER),),
+    "require block": (LevelRule("block", LevelRuleKind.GATHER),),
     "require block, prefer rack": (
-        LevelRule("block", GatherOrSpread.GATHER),
-        LevelRule("rack", GatherOrSpread.GATHER, Strength.PREFERRED),
+        LevelRule("block", LevelRuleKind.GATHER),
+        LevelRule("rack", LevelRuleKind.GATHER, Strength.PREFERRED),
     ),
-    "require rack": (LevelRule("rack", GatherOrSpread.GATHER),),
-    "multiples of 4 in a rack": (LevelRule("rack", GatherOrSpread.MULTIPLES, count=4),),
-    "at most 4 in a rack": (LevelRule("rack", GatherOrSpread.SPREAD, count=4),),
+    "require rack": (LevelRule("rack", LevelRuleKind.GATHER),),
+    "multiples of 4 in a rack": (LevelRule("rack", LevelRuleKind.MULTIPLES, count=4),),
+    "at most 4 in a rack": (LevelRule("rack", LevelRuleKind.SPREAD, count=4),),
 }
 
 

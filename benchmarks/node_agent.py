@@ -21,7 +21,7 @@ from _checkouts import HERE, environment_of
 
 from placer.node.cgroups import CPUS, Cgroups
 from placer.node.discover import take_inventory, to_machine
-from placer.node.mounts import MountError, kernel_files
+from placer.node.mounts import MountError, kernel_cgroup_files
 from placer_models.cluster import Node
 from placer_models.instance.node_file import node_placement_to_dict
 from placer_models.node_placement import NodePlacement, NodePod
@@ -95,7 +95,7 @@ class Agent:
         """Stop it, and remove what it made."""
         self.process.send_signal(signal.SIGTERM)
         self.process.wait()
-        for mount in kernel_files().mounts.values():
+        for mount in kernel_cgroup_files().mounts.values():
             for folder, _, _ in os.walk(mount / self.root, topdown=False):
                 Path(folder).rmdir()
 
@@ -103,7 +103,7 @@ class Agent:
 def root_cgroups() -> Cgroups:
     """Return the cgroups of this machine; where none may be made, that is said and all ends."""
     try:
-        cgroups = Cgroups(kernel_files())
+        cgroups = Cgroups(kernel_cgroup_files())
     except MountError as error:
         print(f"not run: {error}")
         raise SystemExit from None

@@ -28,7 +28,7 @@ import numpy as np
 from _timing import p99, timed
 
 from placer.openb.arrivals import ArrivalOrder
-from placer.openb.lists import read_nodes, read_pods
+from placer.openb.lists import read_trace_nodes, read_trace_pods
 from placer.openb.policies import POLICIES, solve_options_for_policy
 from placer.openb.replay import DEADLINE_S, gpu_milli_of
 from placer.openb.trace import Trace
@@ -48,8 +48,8 @@ OTHERS = ("dgx-a100", "hgx-h100", "minsky")
 
 def trace_of(folder: Path, copies: int) -> Trace:
     """Return the nodes so many times, and twice as many pods as they have room for."""
-    nodes = read_nodes(folder / "openb_node_list_gpu_node.csv")
-    pods = tuple(read_pods(folder / "openb_pod_list_default.csv", gpu_models_of(nodes)))
+    nodes = read_trace_nodes(folder / "openb_node_list_gpu_node.csv")
+    pods = tuple(read_trace_pods(folder / "openb_pod_list_default.csv", gpu_models_of(nodes)))
     random = np.random.default_rng(SEED)
     ranks = tuple(map(int, random.permutation(len(nodes) * copies)))
     order = tuple(map(int, random.integers(len(pods), size=2 * copies * len(pods))))

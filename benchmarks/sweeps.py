@@ -12,9 +12,9 @@ import time
 import numpy as np
 from _timing import timed
 
-from placer.search.exchanges.compiled_sweeps import compiled_sweeps
+from placer.search.exchanges.compiled_sweeps import anneal_with_numba
 from placer.search.exchanges.move_rules import no_domain_count_rules
-from placer.search.exchanges.sweeps import BinArrays, array_sweeps
+from placer.search.exchanges.sweeps import BinArrays, anneal_with_numpy
 
 SIZES = ((32, 10, 2), (32, 12, 4), (64, 20, 3), (200, 12, 5))
 """Bins, slots of each, resources."""
@@ -56,7 +56,7 @@ def main(sweeps: int) -> None:
         pairs, taken = count // 2, min(width, MOST_SLOTS)
         took_s = []
         done = []
-        for run in (array_sweeps, compiled_sweeps):
+        for run in (anneal_with_numpy, anneal_with_numba):
             run(bins_of(count, width, resources), 7, 0, heats[:1], pairs, taken)  # Compiles.
             bins = bins_of(count, width, resources)
             took_s.append(timed(time.perf_counter, run, bins, 7, 0, heats, pairs, taken)[0])

@@ -21,10 +21,10 @@ from placer_models.instance.build import (
     PLACEMENT,
     build_instance,
     defaults_beside_objects,
-    kind_of,
+    document_kind,
     machine_from_document,
 )
-from placer_models.instance.placement_claims import PlacementClaims
+from placer_models.instance.placement_claims import OutcomeInFile
 from placer_models.instance.placement_file import (
     placement_from_document,
     placement_with_file_claims,
@@ -196,10 +196,10 @@ def load_placement(path: Path) -> Placement:
         InputError: Something is wrong with it.
 
     """
-    return load_placement_with_claims(path)[0]
+    return load_placement_with_outcome(path)[0]
 
 
-def load_placement_with_claims(path: Path) -> tuple[Placement, PlacementClaims]:
+def load_placement_with_outcome(path: Path) -> tuple[Placement, OutcomeInFile]:
     """Return the placement of a file, and the file's claims about it.
 
     Raises:
@@ -207,8 +207,8 @@ def load_placement_with_claims(path: Path) -> tuple[Placement, PlacementClaims]:
 
     """
     documents = read_documents(path)
-    if len(documents) != 1 or kind_of(documents[0]) != PLACEMENT:
-        got = kind_of(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
+    if len(documents) != 1 or document_kind(documents[0]) != PLACEMENT:
+        got = document_kind(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
         message = f"expected one document of 'kind: {PLACEMENT}', got {got}"
         raise InputError(shown_file_name(path), None, "", message)
     return placement_with_file_claims(documents[0])
@@ -238,7 +238,7 @@ def load_any(
     if _is_topo(text, path):
         return _read_topo(text, path)
     documents = _documents(text, path)
-    kinds = [kind_of(document) for document in documents]
+    kinds = [document_kind(document) for document in documents]
     if kinds == [PLACEMENT]:
         return placement_from_document(documents[0])
     if kinds == [MACHINE]:
@@ -265,7 +265,7 @@ def load_machine_file(path: Path) -> Machine:
     if _is_topo(text, path):
         return _read_topo(text, path)
     documents = documents_of(text, path)
-    kinds = [kind_of(document) for document in documents]
+    kinds = [document_kind(document) for document in documents]
     # Told by the kind, before reading: an instance might lead to further files, and back here.
     if kinds != [MACHINE]:
         message = (

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from placer.load import load_instance
 from placer_models.cluster import Instance
 from placer_models.files.documents import API_VERSION, shown_file_name
-from placer_models.files.errors import InputError, near_or_first_names, shown
+from placer_models.files.errors import InputError, in_quotes, near_or_first_names
 from placer_models.kubernetes.stream import holds_kubernetes_objects
 from placer_models.kubernetes.who_waits import ALL, WaitingPodFilter
 from placer_models.placement import pod_or_gang_title
@@ -19,7 +19,7 @@ from placer_models.reasons import Illegal, NotTried, Reason
 _FILE_SUFFIXES = (".yaml", ".yml", ".json")
 
 
-def load_shape(
+def read_pod_shape(
     text: str, paths: Sequence[Path], instance: Instance, who: WaitingPodFilter = ALL
 ) -> tuple[Pod, Instance]:
     """Return a pod of the shape that a text means, and the instance in which one of it waits.
@@ -59,7 +59,7 @@ def load_shape(
     known += [pod_or_gang_title(*gang.key) for gang in instance.gangs]
     known += [r.pod.title for r in instance.running]
     raise ValueError(
-        f"got {shown(text)}; no pod or gang has this name, no file does, and no shape such as "
+        f"got {in_quotes(text)}; no pod or gang has this name, no file does, and no shape such as "
         f"'cpu=4,memory=16Gi' is written so{near_or_first_names(text, dict.fromkeys(known))}"
     )
 
@@ -74,7 +74,8 @@ def _one_of(text: str, pods: Sequence[Pod]) -> Pod:
     other = next((pod for pod in pods if pod.spec != pods[0].spec), None)
     if other is not None:
         raise ValueError(
-            f"got {shown(text)}; its pods ask for different things, such as {pods[0].title!r} and "
+            f"got {in_quotes(text)}; its pods ask for different things, such as "
+            f"{pods[0].title!r} and "
             f"{other.title!r}: name one of them"
         )
     return pods[0]
@@ -100,7 +101,7 @@ def _shape_in_file(
     for one in both.left_out:
         if (one.namespace, one.name) not in known:
             told = "; ".join(map(_told, one.why))
-            raise InputError(shown_file_name(file), None, "", f"pod {shown(one.name)}: {told}")
+            raise InputError(shown_file_name(file), None, "", f"pod {in_quotes(one.name)}: {told}")
     new = [gang for gang in both.gangs if gang.key not in known]
     pods = [pod for gang in new for pod in gang.pods]
     if not pods:
@@ -118,9 +119,9 @@ def _shape_in_words(
     for part in text.split(","):
         resource, equals, amount = part.partition("=")
         if not (resource.strip() and equals and amount.strip()):
-            raise ValueError(f"got {shown(part)}; expected RESOURCE=AMOUNT, such as cpu=4")
+            raise ValueError(f"got {in_quotes(part)}; expected RESOURCE=AMOUNT, such as cpu=4")
         if resource.strip() in amounts:
-            raise ValueError(f"got {shown(resource)} twice; give it once")
+            raise ValueError(f"got {in_quotes(resource)} twice; give it once")
         amounts[resource.strip()] = amount.strip()
     asked: object
     if any(holds_kubernetes_objects(path) for path in paths):
@@ -137,7 +138,7 @@ def _shape_in_words(
         try:
             return _shape_in_file(text, file, paths, instance, who)
         except InputError as error:
-            raise ValueError(f"got {shown(text)}; {error.message}") from None
+            raise ValueError(f"got {in_quotes(text)}; {error.message}") from None
 
 
 def _told(why: Reason) -> str:

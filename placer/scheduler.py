@@ -9,20 +9,25 @@ from time import monotonic
 from placer.counting.account import Account
 from placer.explain.explain import DEFAULT_SECONDS, explain
 from placer.explain.explanation import Explanation
-from placer.greedy.expected.loading import load_ahead
+from placer.greedy.expected.loading import preload_compiled_scores
 from placer.judge.misfits import Misfit, misfits_on
-from placer.scheduling.arriving import ArrivingPods
+from placer.scheduling.arriving import BatchArrivals
 from placer.scheduling.checks import (
     check_batch,
     check_node_names,
     check_running,
-    common_defaults,
+    common_node_defaults,
     legal_part_of,
 )
 from placer.scheduling.cluster_state import ClusterState, changed_places, cluster_state_of
-from placer.scheduling.decide import LEAST_TIME_S, decide, state_with_batch_placed, strategy_of
+from placer.scheduling.decide import (
+    LEAST_TIME_S,
+    cluster_with_batch_placed,
+    effective_node_strategy,
+    solve_and_judge,
+)
 from placer.scheduling.decision import Batch, Change, Decision, Snapshot
-from placer.scheduling.deployment import confirm_decision, places_laid_anew
+from placer.scheduling.deployment import cluster_after_decision, places_laid_anew
 from placer.scheduling.errors import (
     ContradictionError,
     NodeExistsError,
@@ -97,13 +102,13 @@ class Scheduler:
         self._caches: deque[CacheBetweenSolves] = deque(maxlen=MOST_CACHES)
         self._earlier = Placement()  # of the last decision that places anybody
         nodes = tuple(nodes)
-        self._defaults = common_defaults(nodes) if defaults is None else defaults
+        self._defaults = common_node_defaults(nodes) if defaults is None else defaults
         self._state = _opened(nodes_with_defaults(nodes, self._defaults), tuple(running), 0)
         self._expecting = Expecting(Expectation(demand, demand is not None))
         self._expecting.arrive(
             runner.pod for record in self._state.records for runner in record.pods
         )
-        load_ahead(self._state.nodes)
+        preload_compiled_scores(self._state.nodes)
 
     @classmethod
     @check_argument_types
@@ -116,7 +121,7 @@ class Scheduler:
         scheduler = cls(defaults=instance.common_defaults)
         scheduler._state = _opened(instance.nodes, tuple(instance.running), snapshot.version)
         scheduler._expecting = Expecting(snapshot.expectation)
-        load_ahead(scheduler._state.nodes)
+        preload_compiled_scores(scheduler._state.nodes)
         return scheduler
 
     def fork(self) -> "Scheduler":
@@ -253,7 +258,7 @@ class Scheduler:
                 state, batch, options, left_s, skip_illegal, move_budget, dry_run=False
             )
             after = (
-                state_with_batch_placed(state, batch, decision.placement.pods)
+                cluster_with_batch_placed(state, batch, decision.placement.pods)
                 if after is None
                 else after
             )
@@ -290,7 +295,7 @@ class Scheduler:
         with self._lock:
             left_s = max(LEAST_TIME_S, deadline_s - (monotonic() - called_s))
             state = self._state
-            after = confirm_decision(state, decision, replace(options, time_limit_s=left_s))
+            after = cluster_after_decision(state, decision, replace(options, time_limit_s=left_s))
             if isinstance(after, Refusal):
                 self._earlier = decision.placement
                 return after
@@ -363,7 +368,7 @@ class Scheduler:
             if node.name in self._state:
                 raise NodeExistsError(node.name)
             change = self._become(self._state.with_node(self._ours(node)))
-        load_ahead(self._state.nodes)
+        preload_compiled_scores(self._state.nodes)
         return change
 
     @check_argument_types
@@ -436,15 +441,16 @@ class Scheduler:
         pods, expecting, arriving = tuple(pods_of(batch.gangs)), self._expecting, None
         with no_collection() as collect:
             legal = legal_part_of(batch, state.nodes, skip_illegal=skip_illegal)
-            strategy = strategy_of(state, options)
+            strategy = effective_node_strategy(state, options)
             if strategy is NodeStrategy.EXPECTED:
-                arriving = ArrivingPods(pods, expecting.demand_on(state), expecting)
-            cache = self._cache()
+                arriving = BatchArrivals(pods, expecting.demand_on(state), expecting)
+            cache, earlier = self._cache(), self._earlier
             options = replace(options, strategy=strategy, time_limit_s=limit_s)
             if options.engine is not Engine.GREEDY:
                 collect()
-            earlier = self._earlier
-            decided = decide(state, batch, legal, options, arriving, cache, move_budget, earlier)
+            decided = solve_and_judge(
+                state, batch, legal, options, arriving, cache, move_budget, earlier
+            )
         self._caches.append(cache)
         self._earlier = decided[0].placement if decided[0].placement.pods else earlier
         if dry_run or arriving is None or arriving.ahead is None:

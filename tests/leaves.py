@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 
 from dressing import dressed
-from placer_models.bound import bound_to, is_bound_by_policy
+from placer_models.bound import is_bound_by_policy, numa_nodes_bound_to
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet
 from placer_models.device import admits_function
@@ -289,7 +289,9 @@ def _shared_out(
         allowed: list[Sequence[int]] = []
         running = [r for r in instance.running if r.placement.node == name]
         for r in running:
-            if r.pod.spec.qos is qos and (homes := bound_to(r.placement, r.pod.spec, node)):
+            if r.pod.spec.qos is qos and (
+                homes := numa_nodes_bound_to(r.placement, r.pod.spec, node)
+            ):
                 needs.append(r.pod.spec.requests.cpu_milli)
                 allowed.append(sorted(homes))
         first = len(needs)

@@ -10,7 +10,7 @@ from itertools import combinations
 
 from insides import broken
 from placer.judge.breaches import RULES
-from placer_models.bound import bound_to
+from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang
@@ -171,7 +171,7 @@ def _home(running: RunningPod, node: Node) -> PodPlacement:
     place, spec = running.placement, running.pod.spec
     if spec.qos.owns_cpus or place.cpu_milli is not None:
         return place
-    first, *others = [*sorted(bound_to(place, spec, node)), None]
+    first, *others = [*sorted(numa_nodes_bound_to(place, spec, node)), None]
     counted = () if first is None else ((first, spec.requests.cpu_milli),)
     return replace(place, cpu_milli=(*counted, *((n, 0) for n in others if n is not None)))
 

@@ -8,10 +8,10 @@ from brute_force import best_placement
 from insides import BETWEEN_NODES, OF_NODES, Insides, broken
 from leaves import Stay, there
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.register import all_demands_of, question_without
+from placer.search.reasons.register import all_rule_demands, without_rule_demands
 from placer.state.network import required_levels
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.placement import Answer, PartlyPlaced, Placed, Placement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.reach import without_asks_beyond_node
@@ -38,7 +38,7 @@ def has_place(
 
     """
     pod = there(Pod("alone", namespace, spec), node)
-    rules = tuple(LevelRule(level, GatherOrSpread.SPREAD, count=ANY) for level in levels)
+    rules = tuple(LevelRule(level, LevelRuleKind.SPREAD, count=ANY) for level in levels)
     gang = Gang("alone", namespace, (pod,), 1, lone=True, levels=rules)
     instance = Instance(tuple(nodes), (gang,), running=tuple(running))
     stay = Stay(gang, pod, node)
@@ -65,7 +65,7 @@ def check_blocker(
     """
 
     def fits(demands: Sequence[RuleDemand]) -> bool:
-        less = question_without(asked, [d for d in all_demands_of(asked) if d not in demands])
+        less = without_rule_demands(asked, [d for d in all_rule_demands(asked) if d not in demands])
         spec = less.spec
         spec = replace(spec, spread=())  # it is asked of all nodes together
         if asked.crowd is None:
@@ -77,7 +77,7 @@ def check_blocker(
         running = [*less.running, *beyond]
         return has_place(spec, less.namespace, less.levels, others, running, less.node)
 
-    demands = all_demands_of(asked)
+    demands = all_rule_demands(asked)
     if blocker is None:
         assert fits(demands), "it is said to fit"
         return

@@ -15,7 +15,7 @@ from placer_cli.interrupt import InterruptedSolveError
 from placer_cli.reading_bar import reading_bar
 from placer_cli.streams import prepare_standard_streams
 from placer_cli.usage import usage_message
-from placer_models.files.errors import InputError, one_line
+from placer_models.files.errors import InputError, printable
 from placer_models.files.reading import reading_watched_by
 
 
@@ -191,7 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str, code: Exit) -> Exit:
-    sys.stderr.write(f"placer: {one_line(message)}\n")
+    sys.stderr.write(f"placer: {printable(message)}\n")
     return code
 
 

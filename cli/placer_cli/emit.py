@@ -53,7 +53,7 @@ def refuse_moves_without_evictions(emission: EmitOptions | None, instance: Insta
         )
 
 
-def empty_objects_for_emission(emission: EmitOptions) -> Objects:
+def object_store_for_emission(emission: EmitOptions) -> Objects:
     """Return what has to be kept of a dump."""
     return Objects(keeps_whole=EmitKind.YAML in emission.kinds, bears=True)
 

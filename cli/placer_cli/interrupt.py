@@ -22,7 +22,7 @@ class InterruptedSolveError(Exception):
 
 
 @contextmanager
-def halted_by_ctrl_c() -> Iterator[Halt]:
+def halt_on_ctrl_c() -> Iterator[Halt]:
     """Yield what the first Ctrl-C calls; the second one ends the command."""
     halt = Halt()
 

@@ -46,7 +46,7 @@ def print_tree(tree: object, form: Format) -> None:
     typer.echo(json_or_yaml_text(tree, form), nl=False)
 
 
-def output_file(text: str) -> Path:
+def output_path(text: str) -> Path:
     """Return the file that an option names, for Typer's ``parser``.
 
     Raises:

@@ -90,7 +90,7 @@ def solve_what_if(
         InputError: Something is wrong with a file.
 
     """
-    from placer_cli.interrupt import halted_by_ctrl_c, interruptible
+    from placer_cli.interrupt import halt_on_ctrl_c, interruptible
     from placer_cli.progress import progress
     from placer_models.whatif.change import ChangeError
 
@@ -102,7 +102,7 @@ def solve_what_if(
     )
     instance = with_options_applied(instance, options, moves, demand)
     read_s = monotonic() - started_s
-    with halted_by_ctrl_c() as halt, progress(error_console()) as tell:
+    with halt_on_ctrl_c() as halt, progress(error_console()) as tell:
         from placer.search.solver import solve
         from placer.search.what_if import solve_with_changes
 
@@ -172,7 +172,7 @@ def _tree(
     found: "WhatIfComparison", changes: Sequence["InstanceChange"], instance: Instance
 ) -> dict[str, object]:
     """Return both answers, and who gains and loses a place, for programs."""
-    from placer_models.instance.placement_file import answer_to_json
+    from placer_models.instance.placement_file import solve_answer_to_json
 
     def pods(nodes: dict[tuple[str, str], str | None] | dict[tuple[str, str], str]) -> list[object]:
         return [
@@ -185,6 +185,6 @@ def _tree(
         "gained": pods(found.gained),
         "lost": pods(found.lost),
         "added": pods(found.added),
-        "before": answer_to_json(found.before, instance, {}),
-        "after": answer_to_json(found.after, found.changed, {}),
+        "before": solve_answer_to_json(found.before, instance, {}),
+        "after": solve_answer_to_json(found.after, found.changed, {}),
     }

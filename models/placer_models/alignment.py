@@ -30,7 +30,7 @@ def effective_policy(
     return aligning[0] if aligning[0] is aligning[-1] else None
 
 
-def effective_scope(
+def effective_alignment_scope(
     pod: AlignmentScope | None, node: AlignmentScope | None
 ) -> AlignmentScope | None:
     """Return the scope that holds for the pod on the node, or None if the two conflict.
@@ -55,7 +55,7 @@ def fewest_cells_holding(amounts: Sequence[int], need: int) -> int | None:
     return None
 
 
-def restricted_width(cells: Sequence[CellAmounts], need: CellAmounts) -> int | None:
+def restricted_cell_count(cells: Sequence[CellAmounts], need: CellAmounts) -> int | None:
     """Return the one width that Restricted allows, or None if it admits nothing.
 
     Each resource asked for has its own fewest number of cells. Restricted wants one set of

@@ -20,7 +20,7 @@ def is_bound_by_policy(spec: PodSpec, node: Node) -> bool:
     return not spec.qos.owns_cpus and effective_alignment(spec, node) in BINDING
 
 
-def bound_to(placement: PodPlacement, spec: PodSpec, node: Node) -> frozenset[int]:
+def numa_nodes_bound_to(placement: PodPlacement, spec: PodSpec, node: Node) -> frozenset[int]:
     """Return the NUMA nodes to whose pool a pod is bound; none if it floats over all of it.
 
     Where the placement does not name them, they are the NUMA nodes of its cpuset, or of its
@@ -34,9 +34,9 @@ def bound_to(placement: PodPlacement, spec: PodSpec, node: Node) -> frozenset[in
     if not spec.constrained_burst and not is_bound_by_policy(spec, node):
         return frozenset()
     cpus, topology = placement.cpuset, node.machine.topology
-    homes = numa_nodes_of(cpus, topology)
+    homes = numa_nodes_of_cpus(cpus, topology)
     if not cpus and not spec.constrained_burst:
-        return numa_nodes_held(placement, node)
+        return numa_nodes_of_memory_and_devices(placement, node)
     floats = not spec.constrained_burst and cpus != pool_on_numa_nodes(cpus, homes, topology)
     return frozenset() if floats else homes
 
@@ -46,18 +46,20 @@ def with_bound_numa_nodes(running: RunningPod, node: Node) -> PodPlacement:
     place, spec = running.placement, running.pod.spec
     if spec.qos.owns_cpus or place.cpu_milli is not None:
         return place
-    homes = sorted(bound_to(place, spec, node))
+    homes = sorted(numa_nodes_bound_to(place, spec, node))
     counts = [spec.requests.cpu_milli, *[0] * len(homes)]
     return replace(place, cpu_milli=tuple(zip(homes, counts, strict=False)))
 
 
-def numa_nodes_of(cpus: CpuSet, topology: Topology) -> frozenset[int]:
+def numa_nodes_of_cpus(cpus: CpuSet, topology: Topology) -> frozenset[int]:
     """Return the NUMA nodes that the CPUs are on."""
     homes = {topology.cpu[cpu].numa_node for cpu in cpus if cpu in topology.cpu}
     return frozenset(home for home in homes if home is not None)
 
 
-def numa_nodes_held(placement: PodPlacement | ContainerPlacement, node: Node) -> frozenset[int]:
+def numa_nodes_of_memory_and_devices(
+    placement: PodPlacement | ContainerPlacement, node: Node
+) -> frozenset[int]:
     """Return the NUMA nodes of the memory, hugepages and devices of a pod or a container."""
     held = {(grant.type, grant.minor) for grant in placement.devices}
     homes = {d.numa_node for d in node.devices if (d.type, d.minor) in held}

@@ -22,7 +22,7 @@ OWN_WORDS = (PERCENT, MEMORY, MEMORY_PERCENT)
 """What any device may be asked for; no quantity has one of these names."""
 
 
-class CapacityUnit(StrEnum):
+class DeviceQuantityUnit(StrEnum):
     """What the amounts of a quantity are."""
 
     BYTES = "bytes"
@@ -33,7 +33,7 @@ class CapacityUnit(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class DeviceQuantity:
     """How much a device has of something, or how much of it a pod takes of one device.
 
     Attributes:
@@ -46,7 +46,7 @@ class Quantity:
 
     name: str
     amount: int
-    unit: CapacityUnit = CapacityUnit.UNITS
+    unit: DeviceQuantityUnit = DeviceQuantityUnit.UNITS
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -59,25 +59,27 @@ class Quantity:
         return format_amount(self.amount, self.unit)
 
 
-def format_amount(amount: int, unit: CapacityUnit) -> str:
+def format_amount(amount: int, unit: DeviceQuantityUnit) -> str:
     """Write an amount exactly, in its unit: ``5Gi``, ``30%``, ``200``."""
     match unit:
-        case CapacityUnit.BYTES:
+        case DeviceQuantityUnit.BYTES:
             return format_bytes(amount)
-        case CapacityUnit.PERCENT:
+        case DeviceQuantityUnit.PERCENT:
             return f"{amount}%"
-        case CapacityUnit.UNITS:
+        case DeviceQuantityUnit.UNITS:
             return str(amount)
 
 
-def unit_written(text: str) -> CapacityUnit:
+def quantity_unit_of_text(text: str) -> DeviceQuantityUnit:
     """Return the unit of an amount, judged by how it is written: ``5Gi``, ``30%``, ``200``."""
     if text.endswith("%"):
-        return CapacityUnit.PERCENT
-    return CapacityUnit.BYTES if text.endswith("i") else CapacityUnit.UNITS
+        return DeviceQuantityUnit.PERCENT
+    return DeviceQuantityUnit.BYTES if text.endswith("i") else DeviceQuantityUnit.UNITS
 
 
-def parse_amount(text: str, unit: CapacityUnit | None = None) -> tuple[int, CapacityUnit]:
+def parse_amount(
+    text: str, unit: DeviceQuantityUnit | None = None
+) -> tuple[int, DeviceQuantityUnit]:
     """Read an amount of a quantity, and its unit.
 
     Args:
@@ -89,15 +91,15 @@ def parse_amount(text: str, unit: CapacityUnit | None = None) -> tuple[int, Capa
         ValueError: The text is no amount, 0, too large, or in another unit than the quantity.
 
     """
-    written = unit_written(text)
-    if unit is not None and written not in (CapacityUnit.UNITS, unit):
+    written = quantity_unit_of_text(text)
+    if unit is not None and written not in (DeviceQuantityUnit.UNITS, unit):
         raise ValueError(f"got {text!r}, which is in {written}; expected {unit}, {_SUCH_AS[unit]}")
     unit = unit or written
     try:
         amount = parse_bytes(text.removesuffix("%"))
     except ValueError as error:
         raise ValueError(str(error).replace("number of bytes", f"number of {unit}")) from None
-    most = 100 if unit is CapacityUnit.PERCENT else MAX_QUANTITY
+    most = 100 if unit is DeviceQuantityUnit.PERCENT else MAX_QUANTITY
     if not amount:
         raise ValueError("got 0; expected some, or delete the line")
     if amount > most:
@@ -106,7 +108,7 @@ def parse_amount(text: str, unit: CapacityUnit | None = None) -> tuple[int, Capa
 
 
 _SUCH_AS = {
-    CapacityUnit.BYTES: "such as 5Gi",
-    CapacityUnit.PERCENT: "such as 30%",
-    CapacityUnit.UNITS: "a plain number such as 5 or 2k",
+    DeviceQuantityUnit.BYTES: "such as 5Gi",
+    DeviceQuantityUnit.PERCENT: "such as 30%",
+    DeviceQuantityUnit.UNITS: "a plain number such as 5 or 2k",
 }

@@ -10,7 +10,7 @@ from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.demand import ExpectedDemand
 from placer_models.device import GPU, Device, LinkMatrix, PartitionTable, is_mig_instance
 from placer_models.left_out import LeftOut
-from placer_models.mig import Modes, gpu_of, with_instances
+from placer_models.mig import Modes, gpu_of_mig_instance, with_mig_instances
 from placer_models.network import NODE_LEVEL, LevelRule
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, PodPlacement
@@ -29,7 +29,7 @@ from placer_models.policy import (
 )
 from placer_models.taints import Taint
 from placer_models.topology import ARM, Topology
-from placer_models.typed import TrustedParts, TypeChecked, check_types, suggests_names
+from placer_models.typed import CheckedSequence, TypeChecked, check_types, suggest_argument_names
 
 MOST_REMEMBERED = 256
 """The most values about the same nodes that are kept at a time."""
@@ -37,7 +37,7 @@ MOST_REMEMBERED = 256
 T = TypeVar("T")
 
 
-@suggests_names
+@suggest_argument_names
 @dataclass(frozen=True, slots=True)
 class Machine(TypeChecked):
     """A kind of machine; many nodes may be of one kind.
@@ -63,7 +63,7 @@ class Machine(TypeChecked):
     notes: str = ""
 
 
-@suggests_names
+@suggest_argument_names
 @dataclass(frozen=True, slots=True)
 class Node(TypeChecked):
     """One node of the cluster.
@@ -173,7 +173,9 @@ class Node(TypeChecked):
 
         Ascending by (type, minor); instances overlap.
         """
-        return with_instances(self.machine.devices, self.mig) if self.mig else self.machine.devices
+        return (
+            with_mig_instances(self.machine.devices, self.mig) if self.mig else self.machine.devices
+        )
 
     def out_of_pools(self, owned: CpuSet) -> CpuSet:
         """Return the CPUs that the node keeps out of both pools while pods own ``owned``."""
@@ -198,7 +200,7 @@ class Node(TypeChecked):
         """
         key = (device.type, device.minor)
         if is_mig_instance(device.type):
-            key = (GPU, gpu_of(device.minor))
+            key = (GPU, gpu_of_mig_instance(device.minor))
         elif self.mig and device.type == GPU and device.minor in dict(self.mig):
             return False
         return device.healthy and key not in self.unhealthy
@@ -238,7 +240,7 @@ def nodes_with_defaults(nodes: tuple[Node, ...], defaults: Defaults) -> tuple[No
     return tuple(replace(node, defaults=defaults) for node in nodes)
 
 
-class Nodes(tuple[Node, ...], TrustedParts):
+class Nodes(tuple[Node, ...], CheckedSequence):
     """Nodes, with facts about all of them that are worked out once.
 
     It is a tuple like any other. A caller that asks about the same nodes again and again
@@ -343,7 +345,7 @@ class Nodes(tuple[Node, ...], TrustedParts):
         return any(node.scope is AlignmentScope.CONTAINER for node in self)
 
 
-@suggests_names
+@suggest_argument_names
 @dataclass(frozen=True, slots=True)
 class RunningPod:
     """A pod that holds its place already (G5).
@@ -404,7 +406,7 @@ class RunningGang(TypeChecked):
         return self.namespace, self.name
 
 
-@suggests_names
+@suggest_argument_names
 @dataclass(frozen=True, slots=True)
 class Instance:
     """One placement problem, complete: the solver asks nothing else.
@@ -429,7 +431,7 @@ class Instance:
         defaults: What holds where neither a pod nor its node says anything, for all nodes (C22).
             None: what the nodes have got already.
         demand: The pods that are expected, for strategy ``expected``. None: like those that run
-            and wait (`forecast.demand_in`).
+            and wait (`forecast.expected_demand_in`).
 
     """
 

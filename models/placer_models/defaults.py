@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy, NumaStrategy
-from placer_models.typed import TypeChecked, suggests_names
+from placer_models.typed import TypeChecked, suggest_argument_names
 
 
-@suggests_names
+@suggest_argument_names
 @dataclass(frozen=True, slots=True)
 class Defaults(TypeChecked):
     """What a scheduler is set to, once for all pods.

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer_models.capacity import Quantity
+from placer_models.capacity import DeviceQuantity
 from placer_models.selectors import Labels
 from placer_models.typed import TypeChecked, check_types
 
@@ -64,7 +64,7 @@ class Device(TypeChecked):
     pcie_switch: str | None = None
     bus_id: str = ""
     virtual_functions: tuple[VirtualFunction, ...] = ()
-    capacity: tuple[Quantity, ...] = ()
+    capacity: tuple[DeviceQuantity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from enum import StrEnum
 
-from placer_models.capacity import Quantity
+from placer_models.capacity import DeviceQuantity
 from placer_models.device import GPU
 from placer_models.device_share import WHOLE_PERCENT, DeviceShare
 from placer_models.pod import DeviceRequest
@@ -128,7 +128,7 @@ def devices_asked(requests: Mapping[str, str | float]) -> tuple[DeviceRequest, .
         DeviceRequestError: The request breaks a rule, or asks for no device.
 
     """
-    amounts = without_shorthands(checked_amounts(requests))
+    amounts = without_gpu_shorthands(checked_amounts(requests))
     demands = [_gpus(amounts)] if not _GPU_NAMES.isdisjoint(amounts) else []
     for name, amount in amounts.items():
         if name in PERCENT_TYPES:
@@ -138,7 +138,7 @@ def devices_asked(requests: Mapping[str, str | float]) -> tuple[DeviceRequest, .
     return tuple(sorted(demands, key=lambda demand: demand.type))
 
 
-def without_whole_share(request: DeviceRequest) -> DeviceRequest:
+def without_share_if_whole(request: DeviceRequest) -> DeviceRequest:
     """Return a translated request as specs have it: one for whole devices has no share."""
     whole = request.share is not None and request.share.whole
     return replace(request, share=None) if whole else request
@@ -164,7 +164,7 @@ def checked_amounts(requests: Mapping[str, str | float]) -> dict[str, int]:
     return amounts
 
 
-def without_shorthands(amounts: Mapping[str, int]) -> dict[str, int]:
+def without_gpu_shorthands(amounts: Mapping[str, int]) -> dict[str, int]:
     """Return amounts with the shorthands for GPUs written out as compute and memory (D3)."""
     converted: dict[str, int] = {}
     for name, amount in amounts.items():
@@ -301,7 +301,7 @@ def _gpus(amounts: Mapping[str, int]) -> DeviceRequest:
         percent=each.pop(GPU_CORE, None),
         memory_bytes=each.pop(GPU_MEMORY, None),
         memory_percent=each.pop(GPU_MEMORY_RATIO, None),
-        capacity=tuple(Quantity(name, each[name]) for name in sorted(each) if each[name]),
+        capacity=tuple(DeviceQuantity(name, each[name]) for name in sorted(each) if each[name]),
     )
     return DeviceRequest(GPU, count, share)
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 from operator import le, sub
 from typing import NamedTuple
 
-from placer_models.capacity import MEMORY, PERCENT, Quantity
+from placer_models.capacity import MEMORY, PERCENT, DeviceQuantity
 from placer_models.device import GPU, Device
 from placer_models.typed import TypeChecked
 
@@ -31,7 +31,7 @@ class DeviceShare(TypeChecked):
     percent: int | None = None
     memory_bytes: int | None = None
     memory_percent: int | None = None
-    capacity: tuple[Quantity, ...] = ()
+    capacity: tuple[DeviceQuantity, ...] = ()
 
     @property
     def has_memory(self) -> bool:
@@ -83,7 +83,7 @@ class DeviceCapacity(NamedTuple):
     """
 
     memory_bytes: int = 0
-    capacity: tuple[Quantity, ...] = ()
+    capacity: tuple[DeviceQuantity, ...] = ()
     of_all: bool = False
 
     @property
@@ -100,7 +100,9 @@ def device_capacity_of(device: Device | None) -> DeviceCapacity:
 
 
 @lru_cache(maxsize=4096)
-def _totals(memory_bytes: int, capacity: tuple[Quantity, ...], *, of_all: bool) -> DeviceCapacity:
+def _totals(
+    memory_bytes: int, capacity: tuple[DeviceQuantity, ...], *, of_all: bool
+) -> DeviceCapacity:
     """Return totals; equal totals are one object, as most devices of a cluster have the same."""
     return DeviceCapacity(memory_bytes, capacity, of_all)
 

@@ -4,20 +4,20 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from placer_models.typed import TrustedParts
+from placer_models.typed import CheckedSequence
 
 NO_DOMAIN = -1
 """Stands for the domain of a node that is in none."""
 
 
-class NodeDomains(tuple[int, ...], TrustedParts):
+class DomainByNode(tuple[int, ...], CheckedSequence):
     """The domain of every node, by number; `NO_DOMAIN` for a node that is in none.
 
     It is a tuple like any other. Numbers count from 0 in the order of the nodes.
     """
 
     @classmethod
-    def named(cls, names: Iterable[str | None]) -> "NodeDomains":
+    def named(cls, names: Iterable[str | None]) -> "DomainByNode":
         """Return the domains with these names; None stands for a node that is in none."""
         numbers: dict[str, int] = {}
         return cls(
@@ -49,7 +49,7 @@ class NodeDomains(tuple[int, ...], TrustedParts):
         return array("q", self)
 
 
-EACH_NODE = NodeDomains()
+EACH_NODE = DomainByNode()
 """Stands for domains of which each has one node."""
 
 
@@ -67,7 +67,7 @@ class CountsInDomains(Mapping[int, int]):
 
     __slots__ = ("domains", "of_domains")
 
-    def __init__(self, domains: NodeDomains, on_nodes: Mapping[int, int]) -> None:
+    def __init__(self, domains: DomainByNode, on_nodes: Mapping[int, int]) -> None:
         """Count what is on nodes in their domains; what is in no domain does not count.
 
         Args:

@@ -146,7 +146,7 @@ class _Positions(NamedTuple):
     several: tuple[tuple[int, int, int], ...]
 
 
-class NodeFills:
+class ExpectedNodeFillings:
     """The fills of the nodes that the same shapes may come to; prices do not matter to them.
 
     Attributes:
@@ -258,7 +258,7 @@ class NodeFills:
 class NodeWorths:
     """What nodes that the same shapes may come to are worth: their fill and what prices add."""
 
-    def __init__(self, demand: ExpectedDemand, fills: NodeFills) -> None:
+    def __init__(self, demand: ExpectedDemand, fills: ExpectedNodeFillings) -> None:
         """Begin with no node known.
 
         Args:
@@ -313,12 +313,14 @@ def expected_shape_prices(
         for k, shape in enumerate(demand.shapes)
     ]
     return tuple(
-        shape_price(shape, count * idle, mean, place, idle)
+        expected_shape_price(shape, count * idle, mean, place, idle)
         for shape, count, place in zip(demand.shapes, demand.counts, places, strict=True)
     )
 
 
-def shape_price(shape: ExpectedShape, coming: int, mean: int, places: int, idle: int) -> int:
+def expected_shape_price(
+    shape: ExpectedShape, coming: int, mean: int, places: int, idle: int
+) -> int:
     """Return the price of one shape.
 
     Args:

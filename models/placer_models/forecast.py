@@ -197,7 +197,7 @@ def learned_demand(
     return replace(demand, streams=known.streams, length=known.length, seed=known.seed)
 
 
-def demand_in(instance: Instance) -> ExpectedDemand:
+def expected_demand_in(instance: Instance) -> ExpectedDemand:
     """Return the demand that an instance gives, else that of all pods that run or wait in it.
 
     Illegal pods that run are as they are counted.

@@ -15,8 +15,8 @@ from placer_models.node_strategy import (
     StrategyNodeLoad,
     mean_share_scores,
     node_in_use,
-    own_scores,
     pod_pairs_with_new,
+    score_sum_if_each_came_alone,
     variance_scores,
 )
 from placer_models.pod import PodSpec
@@ -43,7 +43,7 @@ class Tier(NamedTuple):
         return a > b if self.sense is Sense.MAXIMISE else a < b
 
 
-class FactsDecidingTiers(NamedTuple):
+class InstanceFactsForTiers(NamedTuple):
     """Facts of an instance, beside its pods, that decide which tiers it has.
 
     Attributes:
@@ -86,8 +86,8 @@ class _Told(NamedTuple):
 
     """
 
-    by_pod: Callable[[PodSpec, FactsDecidingTiers], bool] | None = None
-    by_fleet: Callable[[FactsDecidingTiers], bool] | None = None
+    by_pod: Callable[[PodSpec, InstanceFactsForTiers], bool] | None = None
+    by_fleet: Callable[[InstanceFactsForTiers], bool] | None = None
     strategy: NodeStrategy | None = None
     in_node: bool = True
     of_pod: bool = False
@@ -107,8 +107,8 @@ def _tier(
     unit: str,
     sense: Sense,
     *,
-    by_pod: Callable[[PodSpec, FactsDecidingTiers], bool] | None = None,
-    by_fleet: Callable[[FactsDecidingTiers], bool] | None = None,
+    by_pod: Callable[[PodSpec, InstanceFactsForTiers], bool] | None = None,
+    by_fleet: Callable[[InstanceFactsForTiers], bool] | None = None,
     strategy: NodeStrategy | None = None,
     in_node: bool = True,
     of_pod: bool = False,
@@ -119,31 +119,33 @@ def _tier(
     return tier
 
 
-def _exclusive(spec: PodSpec, fleet: FactsDecidingTiers) -> Collection[ExclusivePolicy]:
+def _exclusive(spec: PodSpec, fleet: InstanceFactsForTiers) -> Collection[ExclusivePolicy]:
     """Return the exclusive policies that a pod prefers, on some node by default."""
     if not spec.qos.owns_cpus or spec.exclusive_required:
         return ()
     return fleet.exclusive_defaults if spec.exclusive is None else {spec.exclusive}
 
 
-def _would_stay_within(locality: CpuLocalityWish) -> Callable[[PodSpec, FactsDecidingTiers], bool]:
+def _would_stay_within(
+    locality: CpuLocalityWish,
+) -> Callable[[PodSpec, InstanceFactsForTiers], bool]:
     """Return whether a pod with CPUs of its own, or a node, would like it to stay within such."""
     return lambda spec, fleet: (
         spec.qos.owns_cpus and locality in (spec.locality or fleet.localities)
     )
 
 
-def _minds_nodes(spec: PodSpec, fleet: FactsDecidingTiers) -> bool:
+def _minds_nodes(spec: PodSpec, fleet: InstanceFactsForTiers) -> bool:
     """Return whether the pod would like something of its node, or not to meet some taints."""
     wished = spec.node_affinity is not None and bool(spec.node_affinity.preferred)
     return wished or any(untolerated(fleet.soft_taints, spec.tolerations, keep_off=False))
 
 
-def _would_like_to_be_joint(spec: PodSpec, _: FactsDecidingTiers) -> bool:
+def _would_like_to_be_joint(spec: PodSpec, _: InstanceFactsForTiers) -> bool:
     return spec.joint is not None and spec.joint.strength is Strength.PREFERRED
 
 
-def _chooses_devices(spec: PodSpec, _: FactsDecidingTiers) -> bool:
+def _chooses_devices(spec: PodSpec, _: InstanceFactsForTiers) -> bool:
     """Return whether the pod minds how much others use the devices that it has shares of."""
     return spec.device_choice is not None and any(d.share for d in spec.requests.devices)
 
@@ -402,14 +404,14 @@ def _after_placed(asked: tuple[Tier, ...]) -> tuple[Tier, ...]:
 
 
 @lru_cache(maxsize=256)
-def tiers_asked_by_fleet(fleet: FactsDecidingTiers) -> tuple[Tier, ...]:
+def tiers_asked_by_fleet(fleet: InstanceFactsForTiers) -> tuple[Tier, ...]:
     """Return the tiers that a fleet asks for, whatever the pods."""
     by_facts = [t for t, told in _TOLD.items() if told.by_fleet and told.by_fleet(fleet)]
     return (*by_facts, *TIERS_OF[fleet.strategy])
 
 
 @lru_cache(maxsize=1024)
-def tiers_asked_by_pod(spec: PodSpec, fleet: FactsDecidingTiers) -> tuple[Tier, ...]:
+def tiers_asked_by_pod(spec: PodSpec, fleet: InstanceFactsForTiers) -> tuple[Tier, ...]:
     """Return the tiers that a pod asks for, given the fleet."""
     return tuple(tier for tier, told in _TOLD.items() if told.by_pod and told.by_pod(spec, fleet))
 
@@ -440,9 +442,9 @@ TIERS_OF: Mapping[NodeStrategy, tuple[Tier, ...]] = {
 
 WORTH: Mapping[Tier, Callable[[StrategyNodeLoad], int]] = {
     PACK_NODES: node_in_use,
-    PACK_USED: own_scores,
+    PACK_USED: score_sum_if_each_came_alone,
     SPREAD_PAIRS: pod_pairs_with_new,
-    SPREAD_USED: own_scores,
+    SPREAD_USED: score_sum_if_each_came_alone,
     LEAST_REQUESTED: mean_share_scores,
     MOST_BALANCED: variance_scores,
 }

@@ -10,7 +10,7 @@ from itertools import chain, compress, count
 from operator import is_not
 from typing import Any, Generic, TypeVar, overload
 
-from placer_models.typed import TrustedParts
+from placer_models.typed import CheckedSequence
 
 PIECE = 32
 """How many entries of a sequence are shared, compared or worked out again at a time."""
@@ -23,7 +23,7 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
-class PersistentTuple(TrustedParts, Sequence[T]):
+class PersistentTuple(CheckedSequence, Sequence[T]):
     """A tuple in pieces; equal to any sequence of the same entries."""
 
     __slots__ = ("pieces",)
@@ -195,7 +195,7 @@ class _Values(ValuesView[V]):
         return chain.from_iterable(part.values() for part in self._parts)
 
 
-class Concatenation(TrustedParts, Sequence[T]):
+class Concatenation(CheckedSequence, Sequence[T]):
     """Tuples one after the other as one sequence; equal to any sequence of the same entries."""
 
     def __init__(self, parts: Iterable[tuple[T, ...]]) -> None:

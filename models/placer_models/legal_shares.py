@@ -6,8 +6,8 @@ from placer_models.capacity import (
     MAX_QUANTITY,
     MEMORY,
     PERCENT,
-    CapacityUnit,
-    Quantity,
+    DeviceQuantity,
+    DeviceQuantityUnit,
     format_amount,
 )
 from placer_models.cluster import Machine, Node
@@ -17,7 +17,7 @@ from placer_models.device_share import WHOLE_PERCENT, DeviceShare
 FaultPath = tuple[str | int, ...]
 """Path to a value from the spec: names of attributes and indices."""
 
-SharedQuantityUnits = Mapping[str, Mapping[str, CapacityUnit]]
+SharedQuantityUnits = Mapping[str, Mapping[str, DeviceQuantityUnit]]
 """Device type -> name of each quantity that some device of it shares -> its unit."""
 
 
@@ -72,12 +72,12 @@ def share_faults(kind: str, share: DeviceShare) -> Iterator[tuple[FaultPath, obj
         )
 
 
-def _capacity_faults(capacity: Sequence[Quantity]) -> Iterator[tuple[FaultPath, object, str]]:
+def _capacity_faults(capacity: Sequence[DeviceQuantity]) -> Iterator[tuple[FaultPath, object, str]]:
     names = [quantity.name for quantity in capacity]
     if names != sorted(set(names)):
         yield ("capacity",), tuple(names), "expected each quantity once, ascending by name"
     for i, quantity in enumerate(capacity):
-        most = WHOLE_PERCENT if quantity.unit is CapacityUnit.PERCENT else MAX_QUANTITY
+        most = WHOLE_PERCENT if quantity.unit is DeviceQuantityUnit.PERCENT else MAX_QUANTITY
         if not 1 <= quantity.amount <= most:
             yield (
                 ("capacity", i),
@@ -89,20 +89,20 @@ def _capacity_faults(capacity: Sequence[Quantity]) -> Iterator[tuple[FaultPath, 
 
 def units_of_shared_quantities(nodes: Iterable[Node]) -> SharedQuantityUnits:
     """Return what the devices of nodes share; the first device with a quantity sets its unit."""
-    shared_units: dict[str, dict[str, CapacityUnit]] = {}
+    shared_units: dict[str, dict[str, DeviceQuantityUnit]] = {}
     for node in {(id(node.machine), node.mig): node for node in nodes}.values():
         for device in node.devices:
             shared = shared_units.setdefault(device.type, {})
             if device.memory_bytes:
-                shared.setdefault(MEMORY, CapacityUnit.BYTES)
+                shared.setdefault(MEMORY, DeviceQuantityUnit.BYTES)
             for quantity in device.capacity:
                 shared.setdefault(quantity.name, quantity.unit)
     return shared_units
 
 
-def quantity_unit_mismatch(
+def quantity_in_differing_unit(
     machine: Machine, shared_units: SharedQuantityUnits
-) -> tuple[Device, Quantity] | None:
+) -> tuple[Device, DeviceQuantity] | None:
     """Return the first quantity of a machine whose unit differs from the others', or None."""
     for device in machine.devices:
         for quantity in device.capacity:

@@ -10,7 +10,7 @@ from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentScope
 from placer_models.records import record
 from placer_models.relations import RELATIONS
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class MisfitGroup:
 
 
 @record(frozen=True, slots=True)
-class Movable:
+class MovablePods:
     """The running pods that may get another place.
 
     Attributes:
@@ -54,7 +54,7 @@ def may_move(running: RunningPod, node: Node) -> bool:
     return (
         running.movable
         and not illegality(running)
-        and all(family in MOVABLE and MOVABLE[family](spec, node) for family in RuleFamily)
+        and all(family in MOVABLE and MOVABLE[family](spec, node) for family in RuleFamilyName)
     )
 
 
@@ -62,39 +62,39 @@ def _always(spec: PodSpec, node: Node) -> bool:
     return True
 
 
-def _as_relations_say(family: RuleFamily) -> Callable[[PodSpec, Node], bool]:
+def _as_relations_say(family: RuleFamilyName) -> Callable[[PodSpec, Node], bool]:
     relations = [relation for relation in RELATIONS if relation.family is family]
     return lambda spec, node: all(relation.movable(spec, node) for relation in relations)
 
 
 # A pod stays if its place depends on a part of a pool, on virtual functions, on a device strategy
 # or on the parts of its containers: counts do not show that such a pod has just what it had.
-MOVABLE: dict[RuleFamily, Callable[[PodSpec, Node], bool]] = {
+MOVABLE: dict[RuleFamilyName, Callable[[PodSpec, Node], bool]] = {
     **{relation.family: _as_relations_say(relation.family) for relation in RELATIONS},
-    RuleFamily.GANGS: _always,
-    RuleFamily.NODE_PREFERENCE: _always,
-    RuleFamily.AMOUNTS: _always,
-    RuleFamily.CPUS: _always,
-    RuleFamily.NUMA: _always,
-    RuleFamily.CONTAINERS: lambda spec, node: (
+    RuleFamilyName.GANGS: _always,
+    RuleFamilyName.NODE_PREFERENCE: _always,
+    RuleFamilyName.AMOUNTS: _always,
+    RuleFamilyName.CPUS: _always,
+    RuleFamilyName.NUMA: _always,
+    RuleFamilyName.CONTAINERS: lambda spec, node: (
         AlignmentScope.CONTAINER not in (spec.scope, node.scope)
     ),
-    RuleFamily.BOUND: lambda spec, _: not spec.constrained_burst,
-    RuleFamily.LOCALITIES: _always,
-    RuleFamily.NUMA_STRATEGY: _always,
-    RuleFamily.EXCLUSIVITY: _always,
-    RuleFamily.CORE_PAIRS: _always,
-    RuleFamily.DEVICES: _always,
-    RuleFamily.LINKS: _always,
-    RuleFamily.SWITCHES: _always,
-    RuleFamily.MIG: _always,
-    RuleFamily.SHARES: _always,
-    RuleFamily.FUNCTIONS: lambda spec, _: not spec.functions,
-    RuleFamily.JOINT: _always,
-    RuleFamily.DEVICE_STRATEGY: lambda spec, _: not (spec.strategies or spec.variants),
-    RuleFamily.DEVICE_CHOICE: _always,
-    RuleFamily.OPENED: _always,
-    RuleFamily.MOVES: _always,
-    RuleFamily.NODE_STRATEGY: _always,
+    RuleFamilyName.BOUND: lambda spec, _: not spec.constrained_burst,
+    RuleFamilyName.LOCALITIES: _always,
+    RuleFamilyName.NUMA_STRATEGY: _always,
+    RuleFamilyName.EXCLUSIVITY: _always,
+    RuleFamilyName.CORE_PAIRS: _always,
+    RuleFamilyName.DEVICES: _always,
+    RuleFamilyName.LINKS: _always,
+    RuleFamilyName.SWITCHES: _always,
+    RuleFamilyName.MIG: _always,
+    RuleFamilyName.SHARES: _always,
+    RuleFamilyName.FUNCTIONS: lambda spec, _: not spec.functions,
+    RuleFamilyName.JOINT: _always,
+    RuleFamilyName.DEVICE_STRATEGY: lambda spec, _: not (spec.strategies or spec.variants),
+    RuleFamilyName.DEVICE_CHOICE: _always,
+    RuleFamilyName.OPENED: _always,
+    RuleFamilyName.MOVES: _always,
+    RuleFamilyName.NODE_STRATEGY: _always,
 }
 """Family -> whether a pod with the spec on the node may be considered for another place."""

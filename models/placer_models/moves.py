@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, S
 from dataclasses import replace
 from typing import Protocol
 
-from placer_models.bound import bound_to, pool_on_numa_nodes, with_bound_numa_nodes
+from placer_models.bound import numa_nodes_bound_to, pool_on_numa_nodes, with_bound_numa_nodes
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.cpuset import CpuSet
-from placer_models.movable import MisfitGroup, Movable, may_move
+from placer_models.movable import MisfitGroup, MovablePods, may_move
 from placer_models.placement import Move, NamespacedName, Placement, PodPlacement, pod_or_gang_title
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import QosClass
@@ -41,10 +41,10 @@ Blamed = Callable[[Instance, Placement], Sequence[BrokenRule]]
 """A judge: returns the rules that a placement breaks if every pod of the question has a place."""
 
 
-def movable_pods(instance: Instance, blamed: Blamed) -> Movable:
+def movable_pods(instance: Instance, blamed: Blamed) -> MovablePods:
     """Return the pods that may move; none if there is nothing to move for, or no budget."""
     if not instance.move_budget or not instance.gangs or instance.is_question:
-        return Movable()
+        return MovablePods()
     running = {one.pod.key: one for one in instance.running}
     on_node: defaultdict[str, list[RunningPod]] = defaultdict(list)
     for one in instance.running:
@@ -86,7 +86,7 @@ def movable_pods(instance: Instance, blamed: Blamed) -> Movable:
         misplaced += found or fitting
         fitting = [group for group in fitting if group not in found] if found else []
     order = {key: i for i, key in enumerate(running)}
-    return Movable(
+    return MovablePods(
         frozenset[NamespacedName]().union(*fitting),
         tuple(
             _misplaced(group, alone(group), blamed)
@@ -126,10 +126,10 @@ def with_movable_pods(
 
 
 def movable_instance(
-    instance: Instance, movable: Movable, leaving: Collection[MisfitGroup] = ()
+    instance: Instance, movable: MovablePods, leaving: Collection[MisfitGroup] = ()
 ) -> Instance:
     """Return the question in which fitting pods, and the misplaced pods leaving, want a place."""
-    if movable == Movable():
+    if movable == MovablePods():
         return instance
     pods = movable.fitting.union(*(one.pods for one in leaving))
     gone = frozenset[NamespacedName]().union(*(one.leaving for one in leaving))
@@ -140,7 +140,7 @@ def movable_instance(
     )
 
 
-def rules_mended(movable: Movable, placement: Placement) -> Mended:
+def rules_mended(movable: MovablePods, placement: Placement) -> Mended:
     """Return, for the pods that a placement moves, the rules that they broke where they were."""
     gone = {place.key for place in placement.pods}
     found: defaultdict[NamespacedName, list[str]] = defaultdict(list)
@@ -175,7 +175,7 @@ def _groups(instance: Instance) -> Iterator[frozenset[NamespacedName]]:
 
 
 def _faults_at_home(asked: Instance, blamed: Blamed) -> Sequence[BrokenRule]:
-    return blamed(asked, complete_with_current(asked, Placement()))
+    return blamed(asked, with_unplaced_at_home(asked, Placement()))
 
 
 def _subjects(group: Collection[RunningPod]) -> Iterator[str]:
@@ -202,7 +202,7 @@ def _misplaced(group: frozenset[NamespacedName], asked: Instance, blamed: Blamed
     return MisfitGroup(group, tuple(broken), frozenset(leaving))
 
 
-def complete_with_current(instance: Instance, placement: Placement) -> Placement:
+def with_unplaced_at_home(instance: Instance, placement: Placement) -> Placement:
     """Return the placement in which every pod with a home that is not placed stays at home.
 
     Pods of pools run in what the whole placement leaves of their pools. A pod that stays in
@@ -254,7 +254,7 @@ def _left_there(
     )
     online = topology.online - node.out_of_pools(taken)
     pool: CpuSet = online.difference(*(owned.get((node.name, q), ()) for q in owners))
-    bound = bound_to(home, spec, node)
+    bound = numa_nodes_bound_to(home, spec, node)
     pool = pool_on_numa_nodes(pool, bound, topology) if bound else pool
     containers = tuple(replace(part, cpuset=pool) for part in home.containers)
     return replace(home, cpuset=pool, containers=containers)

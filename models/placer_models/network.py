@@ -14,7 +14,7 @@ NODE_LEVEL = "node"
 """The narrowest level, which every node has."""
 
 
-class GatherOrSpread(StrEnum):
+class LevelRuleKind(StrEnum):
     """What a gang asks of the domains of a level."""
 
     GATHER = "gather"
@@ -38,7 +38,7 @@ class LevelRule(TypeChecked):
     """
 
     level: str
-    grouping: GatherOrSpread
+    grouping: LevelRuleKind
     strength: Strength = Strength.REQUIRED
     count: int = 1
 

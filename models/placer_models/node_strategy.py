@@ -41,7 +41,7 @@ MILLION = 1_000_000
 """Scores are in millionths."""
 
 FIRST_WEIGHT = 1_000 * MILLION
-"""Weight in `strategy_cost` of what a strategy counts first: more than any score weighs."""
+"""Weight in `pod_cost_by_node_strategy` of what a strategy counts first: above any score."""
 
 
 class AskByResourceClass(NamedTuple):
@@ -88,7 +88,7 @@ class StrategyNodeLoad:
         return replace(self, new=tuple(sorted(counts.items())))
 
 
-def mean_share_alone(load: StrategyNodeLoad, ask: AskByResourceClass) -> int:
+def mean_share_if_pod_came_alone(load: StrategyNodeLoad, ask: AskByResourceClass) -> int:
     """Return the mean share of the classes asked for, if the pod came alone (B12)."""
     amounts = [load.used[c] + ask.amounts[c] for c in ask.classes]
     return _mean(amounts, [load.total[c] for c in ask.classes])
@@ -137,9 +137,9 @@ def pod_pairs_with_new(load: StrategyNodeLoad) -> int:
     return new * (new - 1) // 2 + new * load.running
 
 
-def own_scores(load: StrategyNodeLoad) -> int:
+def score_sum_if_each_came_alone(load: StrategyNodeLoad) -> int:
     """Return the sum of the scores that the new pods would have if each came alone."""
-    return sum(count * mean_share_alone(load, ask) for ask, count in load.new)
+    return sum(count * mean_share_if_pod_came_alone(load, ask) for ask, count in load.new)
 
 
 def mean_share_scores(load: StrategyNodeLoad) -> int:
@@ -149,7 +149,7 @@ def mean_share_scores(load: StrategyNodeLoad) -> int:
         for ask, count in load.new
         for other, others in load.new
     )
-    return own_scores(load) + beside
+    return score_sum_if_each_came_alone(load) + beside
 
 
 def variance_scores(load: StrategyNodeLoad) -> int:
@@ -157,7 +157,7 @@ def variance_scores(load: StrategyNodeLoad) -> int:
     return sum(count * variance_score(load, ask) for ask, count in load.new)
 
 
-def strategy_cost(load: StrategyNodeLoad, ask: AskByResourceClass) -> int:
+def pod_cost_by_node_strategy(load: StrategyNodeLoad, ask: AskByResourceClass) -> int:
     """Return what one more pod costs on the node, never below 0; the greedy path chooses by it.
 
     Under ``most-balanced`` it is only the pod's own variance, because others may gain by it.
@@ -165,12 +165,12 @@ def strategy_cost(load: StrategyNodeLoad, ask: AskByResourceClass) -> int:
     after = load.with_pod(ask)
     match load.strategy:
         case NodeStrategy.PACK:
-            fuller = max(0, MILLION - mean_share_alone(load, ask))
+            fuller = max(0, MILLION - mean_share_if_pod_came_alone(load, ask))
             return FIRST_WEIGHT * (node_in_use(after) - node_in_use(load)) + fuller
         case NodeStrategy.SPREAD:
             return FIRST_WEIGHT * (
                 pod_pairs_with_new(after) - pod_pairs_with_new(load)
-            ) + mean_share_alone(load, ask)
+            ) + mean_share_if_pod_came_alone(load, ask)
         case NodeStrategy.LEAST_REQUESTED:
             return mean_share_scores(after) - mean_share_scores(load)
         case NodeStrategy.MOST_BALANCED:

@@ -103,7 +103,7 @@ class PodPlacement(TypeChecked):
         env: The part of the environment that is the same for all its containers.
         cpu_milli: LS and BE: (NUMA node, how much of the CPU request is counted there),
             ascending, with zeros, for the NUMA nodes to whose pool the pod is bound. Empty: it
-            floats over all of its pool. None: not said (`bound.bound_to`).
+            floats over all of its pool. None: not said (`bound.numa_nodes_bound_to`).
 
     """
 

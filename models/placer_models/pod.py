@@ -19,7 +19,7 @@ from placer_models.policy import (
     AlignmentScope,
     BindPolicy,
     CpuLocalityWish,
-    DeviceChoice,
+    DeviceChoicePolicy,
     DeviceScope,
     ExclusivePolicy,
     GatherLevel,
@@ -31,10 +31,10 @@ from placer_models.records import CachedHash
 from placer_models.taints import Toleration
 from placer_models.topology import Hugepages
 from placer_models.topology_spread import SpreadConstraint
-from placer_models.typed import TypeChecked, check_types, suggests_names
+from placer_models.typed import TypeChecked, check_types, suggest_argument_names
 
 
-@suggests_names
+@suggest_argument_names
 @dataclass(frozen=True, slots=True)
 class DeviceRequest(TypeChecked):
     """Devices of one type, on one node: whole ones, or the same share of each (D5).
@@ -50,7 +50,7 @@ class DeviceRequest(TypeChecked):
     share: DeviceShare | None = None
 
 
-@suggests_names
+@suggest_argument_names
 @dataclass(frozen=True, slots=True)
 class Resources(TypeChecked):
     """Amounts of everything that can be asked for.
@@ -93,7 +93,7 @@ class ContainerRole(StrEnum):
     """A sidecar: starts among the init containers and stays."""
 
 
-@suggests_names
+@suggest_argument_names
 @dataclass(frozen=True, slots=True)
 class Container(TypeChecked):
     """One container of a pod.
@@ -153,7 +153,7 @@ class Variant:
             raise ValueError("got no labels; expected those of the nodes where it is asked for")
 
 
-@suggests_names
+@suggest_argument_names
 @dataclass(frozen=True)  # without slots, so that what it asks for is worked out only once
 class PodSpec(CachedHash):
     """Everything that decides where a pod can go: pods of equal spec are interchangeable.
@@ -208,7 +208,7 @@ class PodSpec(CachedHash):
     functions: tuple[tuple[str, FunctionSelector], ...] = ()
     constrained_burst: bool = False
     strategies: Strategies = ()
-    device_choice: DeviceChoice | None = None
+    device_choice: DeviceChoicePolicy | None = None
     spread: tuple[SpreadConstraint, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
     variants: tuple[Variant, ...] = ()
@@ -313,7 +313,7 @@ class PodSpec(CachedHash):
         return _phases(self.containers)
 
 
-@suggests_names
+@suggest_argument_names
 @dataclass(frozen=True, slots=True)
 class Pod(TypeChecked):
     """One pod. Its key (namespace, name) is unique in an instance.
@@ -341,7 +341,7 @@ class Pod(TypeChecked):
         return self.name if self.namespace == "default" else f"{self.namespace}/{self.name}"
 
 
-@suggests_names
+@suggest_argument_names
 @dataclass(frozen=True, slots=True)
 class Gang(TypeChecked):
     """Pods that run together: at least the minimum of them, or none (G1).

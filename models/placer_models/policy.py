@@ -72,7 +72,7 @@ class CpuLocalityWish(StrEnum):
     """As few last-level caches as possible."""
 
 
-class DeviceChoice(StrEnum):
+class DeviceChoicePolicy(StrEnum):
     """Which fitting device of a node gives a share, judged by how much others use them (B14)."""
 
     LEAST_USED = "least-used"

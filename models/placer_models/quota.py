@@ -26,7 +26,7 @@ _DIGITS_AT_ONCE = 4_000
 _QUANTITY = re.compile(r"(?P<digits>[0-9]+)(?:(?P<suffix>[kMGTPE])|[eE](?P<exponent>[0-9]{1,4}))?")
 
 
-class QuotaError(ValueError):
+class IllegalQuotaError(ValueError):
     """A quota, a device number or an encoded number is not legal; the message says what is."""
 
 
@@ -34,11 +34,11 @@ def bits_per_quota(largest: int) -> int:
     """Return the bits that one field needs for quotas up to the largest (B3).
 
     Raises:
-        QuotaError: The largest quota is below 0.
+        IllegalQuotaError: The largest quota is below 0.
 
     """
     if largest < 0:
-        raise QuotaError(f"the largest quota is {largest}; a quota is 0 or more")
+        raise IllegalQuotaError(f"the largest quota is {largest}; a quota is 0 or more")
     return max(1, largest.bit_length())
 
 
@@ -46,14 +46,14 @@ def encode_device_quotas(quotas: Sequence[int], bits: int) -> int:
     """Return the quotas of devices 1, 2, ... as one number (B2).
 
     Raises:
-        QuotaError: A quota is below 0 or above 2**bits - 1 (B6).
+        IllegalQuotaError: A quota is below 0 or above 2**bits - 1 (B6).
 
     """
     _check_bits(bits)
     number = 0
     for index, quota in enumerate(quotas):
         if not 0 <= quota < 1 << bits:
-            raise QuotaError(
+            raise IllegalQuotaError(
                 f"device {index + 1}: quota {quota} is outside 0 to {(1 << bits) - 1}, "
                 f"all that {bits} bits can say; encode with more bits"
             )
@@ -65,12 +65,12 @@ def decode_device_quota(number: int, bits: int, device: int, devices: int) -> in
     """Return the quota of one device, numbered from 1 (B4).
 
     Raises:
-        QuotaError: There is no such device (B7), or the number has more fields than devices.
+        IllegalQuotaError: There is no such device (B7), or the number has more fields than devices.
 
     """
     if not 1 <= device <= devices:
         there_are = f"devices are 1 to {devices}" if devices > 0 else "the class has no device"
-        raise QuotaError(f"device {device} does not exist; {there_are}")
+        raise IllegalQuotaError(f"device {device} does not exist; {there_are}")
     _check_number(number, bits, devices)
     return number >> (device - 1) * bits & (1 << bits) - 1
 
@@ -79,7 +79,7 @@ def decode_quotas(number: int, bits: int, devices: int) -> tuple[int, ...]:
     """Return the quotas of all devices, device 1 first (B5).
 
     Raises:
-        QuotaError: The number is below 0 or has more fields than devices.
+        IllegalQuotaError: The number is below 0 or has more fields than devices.
 
     """
     _check_number(number, bits, devices)
@@ -88,7 +88,7 @@ def decode_quotas(number: int, bits: int, devices: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class EncodedQuotas:
+class BitPackedQuotas:
     """The quotas of one class of resources of one node, as they are stored and sent.
 
     A class of one dimension (a count, such as the addresses of a pool) is a single device whose
@@ -100,7 +100,7 @@ class EncodedQuotas:
         devices: How many fields there are.
 
     Raises:
-        QuotaError: The number does not have just these fields.
+        IllegalQuotaError: The number does not have just these fields.
 
     """
 
@@ -112,11 +112,11 @@ class EncodedQuotas:
         _check_number(self.number, self.bits, self.devices)
 
     @classmethod
-    def of(cls, quotas: Sequence[int], bits: int) -> "EncodedQuotas":
+    def of(cls, quotas: Sequence[int], bits: int) -> "BitPackedQuotas":
         """Encode quotas.
 
         Raises:
-            QuotaError: A quota does not fit (B6).
+            IllegalQuotaError: A quota does not fit (B6).
 
         """
         return cls(encode_device_quotas(quotas, bits), bits, len(quotas))
@@ -138,12 +138,12 @@ def fields_per_word(field_bits: int) -> int:
     """Return how many fields a 64-bit word holds where none may span two words (B8).
 
     Raises:
-        QuotaError: No field of this width fits a word.
+        IllegalQuotaError: No field of this width fits a word.
 
     """
     _check_bits(field_bits)
     if field_bits > WORD_BITS:
-        raise QuotaError(f"a field of {field_bits} bits does not fit a word of {WORD_BITS}")
+        raise IllegalQuotaError(f"a field of {field_bits} bits does not fit a word of {WORD_BITS}")
     return WORD_BITS // field_bits
 
 
@@ -154,7 +154,7 @@ def to_quantity(number: int) -> str:
     suffixes at 2**63 - 1, so no suffix is written.
     """
     if number < 0:
-        raise QuotaError(f"{number} is below 0; an encoded number is 0 or more")
+        raise IllegalQuotaError(f"{number} is below 0; an encoded number is 0 or more")
     chunk = 10**_DIGITS_AT_ONCE
     parts: list[str] = []
     while number >= chunk:
@@ -169,13 +169,13 @@ def from_quantity(text: str) -> int:
     Kubernetes rewrites round numbers: what was sent as 3000 comes back as ``3k``.
 
     Raises:
-        QuotaError: The text is no decimal whole number, for example 0.5, 500m or 1Ki.
+        IllegalQuotaError: The text is no decimal whole number, for example 0.5, 500m or 1Ki.
 
     """
     match = _QUANTITY.fullmatch(text)
     if match is None:
         shown = text if len(text) <= 60 else f"{text[:57]}..."
-        raise QuotaError(
+        raise IllegalQuotaError(
             f"{shown!r} is no encoded number; expected decimal digits, "
             "with a suffix k, M, G, T, P or E as Kubernetes may write it"
         )
@@ -194,21 +194,23 @@ def from_quantity(text: str) -> int:
 
 def _check_bits(bits: int) -> None:
     if bits < 1:
-        raise QuotaError(f"a field of {bits} bits holds nothing; use 1 bit or more")
+        raise IllegalQuotaError(f"a field of {bits} bits holds nothing; use 1 bit or more")
 
 
 def _check_devices(devices: int) -> None:
     if devices < 0:
-        raise QuotaError(f"{devices} devices; a class has 0 or more")
+        raise IllegalQuotaError(f"{devices} devices; a class has 0 or more")
 
 
 def _check_number(number: int, bits: int, devices: int) -> None:
     _check_bits(bits)
     _check_devices(devices)
     if number < 0:
-        raise QuotaError(f"the encoded number is below 0; it has {devices} fields of {bits} bits")
+        raise IllegalQuotaError(
+            f"the encoded number is below 0; it has {devices} fields of {bits} bits"
+        )
     if number.bit_length() > bits * devices:
-        raise QuotaError(
+        raise IllegalQuotaError(
             f"the encoded number has {number.bit_length()} bits, "
             f"but {devices} devices of {bits} bits have {bits * devices}"
         )

@@ -163,7 +163,7 @@ class UnknownName(TypeChecked):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptByCheckpoint(TypeChecked):
+class DevicesHeldByCheckpoint(TypeChecked):
     """Checkpoints of kubelets keep devices from the pod that nobody in the instance holds.
 
     Attributes:
@@ -295,7 +295,7 @@ Reason = (
     | ReasonTimeout
     | NotFound
     | UnknownName
-    | KeptByCheckpoint
+    | DevicesHeldByCheckpoint
     | MovesAllowed
     | RejectedPlaceReason
     | LevelRuleReason
@@ -309,7 +309,7 @@ Reason = (
 """One reason of a pod; a pod's first reason is the verdict, and others may follow."""
 
 
-class UnplacedVerdict(StrEnum):
+class UnplacedCause(StrEnum):
     """What the first reason of a pod comes to. The value is the word of placement files."""
 
     ILLEGAL = "illegal"
@@ -335,24 +335,24 @@ class UnplacedVerdict(StrEnum):
 
 
 _VERDICTS = {
-    NoPlaceStage.EMPTY: UnplacedVerdict.NEVER,
-    NoPlaceStage.RUNNING: UnplacedVerdict.NOT_NOW,
-    NoPlaceStage.PLACED: UnplacedVerdict.OUTVOTED,
+    NoPlaceStage.EMPTY: UnplacedCause.NEVER,
+    NoPlaceStage.RUNNING: UnplacedCause.NOT_NOW,
+    NoPlaceStage.PLACED: UnplacedCause.OUTVOTED,
 }
 
 
-def verdict_of_reasons(why: Sequence[Reason]) -> UnplacedVerdict | None:
+def verdict_of_reasons(why: Sequence[Reason]) -> UnplacedCause | None:
     """Return what the reasons of a pod come to, or None if there are none."""
     match why:
         case [Blocked() | FewMembers() | GroupTooLarge() as first, *_]:
             return _VERDICTS[first.when]
         case [Illegal() | IllegalMembers() | IllegalGangInGroup(), *_]:
-            return UnplacedVerdict.ILLEGAL
+            return UnplacedCause.ILLEGAL
         case [NotTried(), *_]:
-            return UnplacedVerdict.NOT_ASKED
+            return UnplacedCause.NOT_ASKED
         case [ReasonTimeout(), *_]:
-            return UnplacedVerdict.TIME
+            return UnplacedCause.TIME
         case [NotFound(), *_]:
-            return UnplacedVerdict.NOT_FOUND
+            return UnplacedCause.NOT_FOUND
         case _:
             return None

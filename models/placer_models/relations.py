@@ -12,7 +12,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node, RunningGang, RunningPod
 from placer_models.goals import TOPOLOGY_SPREAD, Tier
 from placer_models.pod import Gang, PodSpec
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 from placer_models.selectors import LabelPair
 from placer_models.spreading import spreadings_of
 
@@ -20,7 +20,7 @@ Askers = Set[tuple[str, PodSpec]]
 """(namespace, spec) of pods, each once."""
 
 
-class PodAsSeen(NamedTuple):
+class PodAsSeenByPods(NamedTuple):
     """What some pods see in a pod elsewhere.
 
     Attributes:
@@ -33,7 +33,7 @@ class PodAsSeen(NamedTuple):
     owns_cpus: bool = False
 
 
-Lookout = Callable[[RunningPod, Node], Iterable[PodAsSeen]]
+Lookout = Callable[[RunningPod, Node], Iterable[PodAsSeenByPods]]
 """Returns what is seen in a pod that runs on the node."""
 
 
@@ -113,7 +113,7 @@ class Relation:
 
     """
 
-    family: RuleFamily
+    family: RuleFamilyName
     asked: Callable[[PodSpec], bool]
     reaches: Callable[[PodSpec], bool]
     node_local_spec: Callable[[PodSpec], PodSpec]
@@ -123,7 +123,9 @@ class Relation:
     may_open: Callable[[PodSpec], bool] = lambda _: True
     firsts: Callable[[PodSpec], Iterable[AffinityTerm]] = lambda _: ()
     topologies: Callable[[PodSpec], Iterable[str]] = lambda _: ()
-    lookout: Callable[[Askers], Lookout] = lambda _: lambda runner, _: (PodAsSeen(runner.pod.key),)
+    lookout: Callable[[Askers], Lookout] = lambda _: (
+        lambda runner, _: (PodAsSeenByPods(runner.pod.key),)
+    )
     carried: Callable[[PodSpec, PodSpec], PodSpec] = lambda _, witness: witness
     rule: str = ""
     tier: Tier | None = None
@@ -200,23 +202,25 @@ def _lookout(*, inside: bool) -> Callable[[Askers], Lookout]:
             if term.wide and term.inside is inside
         ]
 
-        def seen(runner: RunningPod, node: Node) -> Iterator[PodAsSeen]:
+        def seen(runner: RunningPod, node: Node) -> Iterator[PodAsSeenByPods]:
             for where, term in alone:
                 if term_matches_pod(where, term, runner):
-                    yield PodAsSeen((where, term, ""), term.inside)
+                    yield PodAsSeenByPods((where, term, ""), term.inside)
             for where, term in near:
                 if term_matches_pod(where, term, runner):
-                    yield PodAsSeen((where, term, _domain(node, term)), term.inside)
+                    yield PodAsSeenByPods((where, term, _domain(node, term)), term.inside)
             for term in runner.pod.spec.affinity:
                 if _keeps_domain(term) and term.inside is inside:
-                    yield PodAsSeen((runner.pod.namespace, term, _domain(node, term)), term.inside)
+                    yield PodAsSeenByPods(
+                        (runner.pod.namespace, term, _domain(node, term)), term.inside
+                    )
 
         return seen
 
     return lookout
 
 
-def domain_limit_pod_relation(
+def make_domain_limit_relation(
     rule: str,
     word: str,
     limits: Callable[[PodSpec, str], Iterable[DomainLimit]],
@@ -256,10 +260,10 @@ def domain_limit_pod_relation(
         """Return what sees every pod that counts, by itself."""
         asked_for = {limit for where, spec in askers for limit in limits(spec, where)}
 
-        def seen(runner: RunningPod, node: Node) -> Iterator[PodAsSeen]:
+        def seen(runner: RunningPod, node: Node) -> Iterator[PodAsSeenByPods]:
             spec, where = runner.pod.spec, runner.pod.namespace
             if any(one.means(spec, where) and one.domain(node) is not None for one in asked_for):
-                yield PodAsSeen(runner.pod.key)
+                yield PodAsSeenByPods(runner.pod.key)
 
         return seen
 
@@ -268,7 +272,7 @@ def domain_limit_pod_relation(
         return with_word(witness, getattr(spec, word))
 
     return Relation(
-        family=RuleFamily.DOMAIN_LIMITS,
+        family=RuleFamilyName.DOMAIN_LIMITS,
         asked=asked,
         reaches=asked,
         node_local_spec=without,
@@ -285,7 +289,7 @@ def domain_limit_pod_relation(
 
 RELATIONS = (
     Relation(
-        family=RuleFamily.AFFINITY,
+        family=RuleFamilyName.AFFINITY,
         asked=lambda spec: bool(spec.affinity) and any(not term.inside for term in spec.affinity),
         reaches=lambda spec: any(term.wide for term in spec.affinity),
         node_local_spec=lambda spec: _with_terms(spec, lambda term: not term.wide),
@@ -300,7 +304,7 @@ RELATIONS = (
         ),
     ),
     Relation(
-        family=RuleFamily.IN_NODE_AFFINITY,
+        family=RuleFamilyName.IN_NODE_AFFINITY,
         asked=lambda spec: bool(spec.affinity) and any(term.inside for term in spec.affinity),
         reaches=lambda _: False,
         node_local_spec=_unchanged,
@@ -310,9 +314,9 @@ RELATIONS = (
         firsts=_firsts(inside=True),
         lookout=_lookout(inside=True),
     ),
-    domain_limit_pod_relation("topology-spread", "spread", spreadings_of, TOPOLOGY_SPREAD),
+    make_domain_limit_relation("topology-spread", "spread", spreadings_of, TOPOLOGY_SPREAD),
     Relation(
-        family=RuleFamily.NETWORK,
+        family=RuleFamilyName.NETWORK,
         asked=lambda _: False,
         reaches=lambda _: False,
         node_local_spec=_unchanged,
@@ -343,7 +347,7 @@ def asks_where_members_are(gang: Gang | RunningGang) -> bool:
     return any(relation.asked_by_gang(gang) for relation in RELATIONS)
 
 
-def lonely_terms(spec: PodSpec) -> Iterator[AffinityTerm]:
+def self_affinity_terms(spec: PodSpec) -> Iterator[AffinityTerm]:
     """Yield the terms that a pod keeps without company if it is the first that they mean."""
     for relation in RELATIONS:
         yield from relation.firsts(spec)
@@ -376,23 +380,23 @@ def without_needs_met_later(spec: PodSpec) -> PodSpec:
     return spec
 
 
-def later_pods_may_open_nodes(spec: PodSpec) -> bool:
+def later_pods_may_make_nodes_fit(spec: PodSpec) -> bool:
     """Return whether pods that come later may open nodes to a pod, even without company."""
     return any(relation.may_open(spec) for relation in RELATIONS)
 
 
-def lookout_of_all_rules(askers: Askers) -> Lookout:
+def outside_pod_matcher(askers: Askers) -> Lookout:
     """Return what sees what pods see, by any of the rules, in pods beyond their nodes."""
     each = [relation.lookout(askers) for relation in RELATIONS]
 
-    def seen(runner: RunningPod, node: Node) -> Iterator[PodAsSeen]:
+    def seen(runner: RunningPod, node: Node) -> Iterator[PodAsSeenByPods]:
         for look in each:
             yield from look(runner, node)
 
     return seen
 
 
-def witness_with_needs_of(spec: PodSpec, witness: PodSpec) -> PodSpec:
+def stand_in_with_relations_of(spec: PodSpec, witness: PodSpec) -> PodSpec:
     """Return the witness of a pod with what the pod goes on asking of others."""
     for relation in RELATIONS:
         witness = relation.carried(spec, witness)

@@ -25,7 +25,7 @@ BEST_EFFORT_CPU = "best-effort-cpu"
 """Thousandths of a CPU of BE pods, which use what others leave."""
 
 
-def resource_class_totals(node: Node) -> dict[str, int]:
+def resource_class_totals_of_node(node: Node) -> dict[str, int]:
     """Return resource class -> what the node has of it when nothing runs there."""
     cpu_milli = node.milli_per_cpu * len(node.machine.topology.online - node.reserved_cpus)
     found = Counter({CPU: cpu_milli, BEST_EFFORT_CPU: cpu_milli})

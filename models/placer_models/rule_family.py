@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class RuleFamily(StrEnum):
+class RuleFamilyName(StrEnum):
     """All families of rules. The value is the name of the family's file in `cpsat`."""
 
     GANGS = "gangs"

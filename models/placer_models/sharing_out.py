@@ -9,10 +9,10 @@ Asked = tuple[Collection[int], int]
 
 def can_share_out(room: Mapping[int, int], asked: Iterable[Asked]) -> bool:
     """Return whether all requests can be shared out, each within its own places."""
-    return share_out_requests(room, list(asked)) is not None
+    return share_out_over_places(room, list(asked)) is not None
 
 
-def share_out_requests(
+def share_out_over_places(
     room: Mapping[int, int], asked: Sequence[Asked]
 ) -> list[Counter[int]] | None:
     """Return how to share every request out over its own places, or None if room is lacking.

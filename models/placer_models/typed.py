@@ -26,7 +26,7 @@ _Unsettled = dict[tuple[type, ...], tuple[tuple[int, _Fits], ...]]
 with what settles it."""
 
 
-class TrustedParts:
+class CheckedSequence:
     """A sequence whose entries were checked when they came in, and are not looked at again."""
 
     __slots__ = ()
@@ -139,7 +139,7 @@ def check_argument_types(call: Callable[P, R]) -> Callable[P, R]:
     return careful
 
 
-def suggests_names(kind: type[T]) -> type[T]:
+def suggest_argument_names(kind: type[T]) -> type[T]:
     """Let a dataclass answer an argument that it does not have with the name that was meant.
 
     Raises:
@@ -264,7 +264,7 @@ def _all_parts(origin: Any, hint: Any) -> _Fits:
             return True
         if not isinstance(value, origin) or isinstance(value, str | bytes):
             return False
-        if isinstance(value, TrustedParts):
+        if isinstance(value, CheckedSequence):
             return True
         # The classes of many parts are gathered faster than the parts are gone through.
         found = plain.issuperset(map(type, value)) or all(map(of_one, value))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from time import monotonic
 
-from placer.admission.foresight import RunningWork
+from placer.admission.foresight import RunningWorkload
 from placer.admission.placing import LEAST_TIME_S
 from placer.admission.trial import PlacementTrial, TriedTogether, unplaced_in_decision
 from placer.admission.workload import (
@@ -167,11 +167,11 @@ class Admission:
         """Keys of the workloads that run."""
         return tuple(self._running)
 
-    def _ends(self) -> Iterable[RunningWork]:
+    def _ends(self) -> Iterable[RunningWorkload]:
         """Yield what runs, with the end that its length promises."""
         for ticket, pods in self._running.values():
             length_us = ticket.unit.length_us
-            yield RunningWork(None if length_us is None else ticket.start_us + length_us, pods)
+            yield RunningWorkload(None if length_us is None else ticket.start_us + length_us, pods)
 
     def _picked(self, trial: PlacementTrial, now_us: int) -> list[QueuePick]:
         """Dispatch what may start in the cluster of a trial, in order of fairness."""

@@ -12,7 +12,7 @@ from placer.search.options import SolveOptions
 from placer_models.placement import NamespacedName
 
 
-class RunningWork(NamedTuple):
+class RunningWorkload(NamedTuple):
     """Pods of a workload that run, and when they end; None if that is not known."""
 
     end_us: int | None
@@ -46,14 +46,14 @@ class AdmissionForecast:
     Whatever it says has been placed, by the fast path: a plan is a place that exists.
     """
 
-    def __init__(self, running: Iterable[RunningWork], now_us: int, fast: SolveOptions) -> None:
+    def __init__(self, running: Iterable[RunningWorkload], now_us: int, fast: SolveOptions) -> None:
         self._running = list(running)
         self._now_us = now_us
         self._fast = fast
 
     def add(self, workload: Workload) -> None:
         """Count on the end of a workload that starts now."""
-        self._running.append(RunningWork(self.end_us(workload), workload.pods))
+        self._running.append(RunningWorkload(self.end_us(workload), workload.pods))
 
     def end_us(self, workload: Workload) -> int | None:
         """Return when a workload ends if it starts now; None if its length is not known."""

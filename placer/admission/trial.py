@@ -6,7 +6,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import NamedTuple
 
-from placer.admission.foresight import AdmissionForecast, PlannedStart, RunningWork
+from placer.admission.foresight import AdmissionForecast, PlannedStart, RunningWorkload
 from placer.admission.placing import (
     LEAST_TIME_S,
     is_complete,
@@ -58,7 +58,7 @@ class PlacementTrial:
         self,
         scheduler: Scheduler,
         waiting: Mapping[str, Workload],
-        running: Iterable[RunningWork],
+        running: Iterable[RunningWorkload],
         *,
         now_us: int,
         ends_s: float,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from placer.queue.model import ChosenFlow, JobBypass
+from placer.queue.model import BypassedUnit, ChosenFlow
 from placer.scheduling.decision import Batch, Decision
 from placer_models.placement import NamespacedName, Unplaced
 from placer_models.pod import Gang, GangGroup
@@ -92,7 +92,7 @@ class AdmissionRound:
 
     decision: Decision | None
     admitted: tuple[AdmittedWorkload, ...]
-    bypasses: tuple[JobBypass, ...]
+    bypasses: tuple[BypassedUnit, ...]
     reserved: ReservedWorkload | None = None
 
 

@@ -9,7 +9,7 @@ from placer.counting.devices import DevicesLeft, devices_after, devices_left
 from placer.counting.memory import MemoryLeft, memory_after, memory_left
 from placer.counting.node_resources import ResourceKey, left_by, resources_of_empty_node, with_taken
 from placer.counting.pools import Pools, pools_left, pools_with
-from placer_models.bound import bound_to
+from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.pod import PodSpec
 from placer_models.relations import asks_something_of_newcomers
@@ -110,7 +110,9 @@ def _floats(node: Node, runner: RunningPod) -> bool:
     Which CPUs the pool has by now makes no difference to what is left.
     """
     spec = runner.pod.spec
-    return not (spec.qos.owns_cpus or spec.variants or bound_to(runner.placement, spec, node))
+    return not (
+        spec.qos.owns_cpus or spec.variants or numa_nodes_bound_to(runner.placement, spec, node)
+    )
 
 
 def _sides_with(

@@ -6,7 +6,7 @@ from placer_models.cluster import Node
 from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.goals import MIG_POINTS
 from placer_models.links.board import LinkedDeviceClasses, device_classes_by_links
-from placer_models.mig import TABLES, MigPlacement, covered_slices, gpu_of
+from placer_models.mig import TABLES, MigPlacement, covered_slices, gpu_of_mig_instance
 
 
 def healthy_devices(node: Node, device_type: str) -> tuple[Device, ...]:
@@ -53,7 +53,7 @@ def mig_instance_positions(
     table_of = dict(node.mig)
     cuts = []
     for (minor,) in board.classes:
-        gpu = gpu_of(minor)
+        gpu = gpu_of_mig_instance(minor)
         profile = next(p for p in TABLES[table_of[gpu]] if p.type == device_type)
         points = MIG_POINTS * profile.compute if profile.usual else 0
         cuts.append(MigPlacement(gpu, covered_slices(node.mig, device_type, minor), points))

@@ -221,7 +221,7 @@ def cores_with_free_threads(
     return tuple(FreeCore(key, tuple(sorted(cpus))) for key, cpus in free)
 
 
-def core_takes_of(
+def core_takes_of_cpus(
     node: Node,
     left: CoresLeft,
     tiers: Collection[Tier],

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from placer.counting.functions import free_functions, given_functions
+from placer.counting.functions import free_functions, with_virtual_functions
 from placer_models.cluster import Node, RunningPod
 from placer_models.device import GPU, Device, DeviceKey, is_mig_instance
 from placer_models.device_share import (
@@ -14,7 +14,7 @@ from placer_models.device_share import (
     whole_device_amounts,
 )
 from placer_models.links.board import LinkedDeviceClasses, counts_by_class, lowest_free_minors
-from placer_models.mig import MEDIA, covered_slices, gpu_of
+from placer_models.mig import MEDIA, covered_slices, gpu_of_mig_instance
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.problem.banks import ShareableDevice, ShareTake, has_count_set_by_strategy
 from placer_models.problem.node_state import NodeState
@@ -89,14 +89,16 @@ def _cut_off(node: Node, held: Collection[DeviceKey]) -> frozenset[DeviceKey]:
     busy: defaultdict[int, set[int]] = defaultdict(set)
     for kind, minor in held:
         if is_mig_instance(kind):
-            busy[gpu_of(minor)].update(covered_slices(node.mig, kind, minor))
+            busy[gpu_of_mig_instance(minor)].update(covered_slices(node.mig, kind, minor))
         elif kind == GPU:
             busy[minor].update(range(MEDIA + 1))
     return frozenset(
         (d.type, d.minor)
         for d in node.devices
         if is_mig_instance(d.type)
-        and not busy[gpu_of(d.minor)].isdisjoint(covered_slices(node.mig, d.type, d.minor))
+        and not busy[gpu_of_mig_instance(d.minor)].isdisjoint(
+            covered_slices(node.mig, d.type, d.minor)
+        )
     )
 
 
@@ -204,7 +206,7 @@ def devices_of_shares(
     return tuple(sorted(takes))
 
 
-def device_grants_by_pod(
+def assign_devices_to_pods(
     left: DevicesLeft,
     state: NodeState,
     pods: Sequence[tuple[str, Shape, Choice]],
@@ -252,7 +254,7 @@ def device_grants_by_pod(
         {need.type: need.function for need in shape.shares if need.function is not None}
         for _, shape, _ in pods
     ]
-    found = given_functions(left.healthy, left.held_functions, wishes, granted)
+    found = with_virtual_functions(left.healthy, left.held_functions, wishes, granted)
     if isinstance(found, str):
         return found
     return [tuple(sorted(grants, key=lambda g: (g.type, g.minor))) for grants in found]

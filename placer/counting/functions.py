@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from placer.counting.matching import each_its_own
+from placer.counting.matching import maximum_matching
 from placer_models.device import Device, FunctionSelector, admits_function
 from placer_models.placement import DeviceGrant
 from placer_models.selectors import Labels
@@ -30,7 +30,7 @@ def _free(device: Device, held: _Held) -> dict[int, Labels]:
     }
 
 
-def given_functions(
+def with_virtual_functions(
     devices: Iterable[Device],
     held: _Held,
     wishes: Sequence[_Wishes],
@@ -72,5 +72,5 @@ def given_functions(
 
 def match_functions(options: Sequence[Sequence[int]]) -> list[int] | None:
     """Return an option of its own for each, low ones first, or None if that is impossible."""
-    given = each_its_own(dict(enumerate(options)))
+    given = maximum_matching(dict(enumerate(options)))
     return [given[who] for who in range(len(options))] if len(given) == len(options) else None

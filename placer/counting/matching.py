@@ -7,7 +7,7 @@ K = TypeVar("K", bound=Hashable)
 T = TypeVar("T", bound=Hashable)
 
 
-def each_its_own(options: Mapping[K, Sequence[T]]) -> dict[K, T]:
+def maximum_matching(options: Mapping[K, Sequence[T]]) -> dict[K, T]:
     """Return an option of its own for as many as can be; nobody loses it to who comes later.
 
     By augmenting paths: if all options of one are taken, their holders are asked to move.

@@ -119,7 +119,7 @@ def dealt_memory(
             )
             for (shape, choice, _), near in zip(pods, nears, strict=True)
         ]
-        split = split_memory([cell.amounts[position] for cell in state.cells], wants)
+        split = split_memory_over_cells([cell.amounts[position] for cell in state.cells], wants)
         if split is None:
             size = dimension.page_bytes
             what = f"hugepages of {size} bytes" if size else "bytes of memory"
@@ -137,7 +137,9 @@ def dealt_memory(
     return [memory_as_placed(problem, homes, of_pod) for of_pod in zip(*rows, strict=True)]
 
 
-def split_memory(free: Sequence[int], wants: Sequence[MemoryWant]) -> list[tuple[int, ...]] | None:
+def split_memory_over_cells(
+    free: Sequence[int], wants: Sequence[MemoryWant]
+) -> list[tuple[int, ...]] | None:
     """Return how many units of each want come from each cell, or None if there is not enough.
 
     Pinned wants are served first, so that the others find a place whenever the sums allow it.

@@ -20,11 +20,11 @@ from placer.counting.cores import (
     CoreWant,
     FreeCore,
     core_classes,
-    core_takes_of,
+    core_takes_of_cpus,
     cores_with_free_threads,
     pick_cpus,
 )
-from placer.counting.devices import device_grants_by_pod, devices_of_shares, whole_device_counts
+from placer.counting.devices import assign_devices_to_pods, devices_of_shares, whole_device_counts
 from placer.counting.environment import with_environment
 from placer.counting.memory import dealt_memory, memory_by_cell
 from placer.counting.pools import (
@@ -148,7 +148,7 @@ def _on_node(
     cpus = _cpus(node, account, problem, state, pods)
     if isinstance(cpus, str):
         return cpus
-    granted = device_grants_by_pod(
+    granted = assign_devices_to_pods(
         account.devices,
         state,
         [(one.pod.title, one.shape, one.choice) for one in pods],
@@ -362,7 +362,7 @@ def choices_from_placement(
         bind = fit.bind if fit and shape.owned_cpus else None
         choices[index] = Choice(
             node=at,
-            cores=core_takes_of(
+            cores=core_takes_of_cpus(
                 node, account.cores, problem.core_tiers, problem.granularity, bind, place.cpuset
             ),
             devices=whole_device_counts(state, place, shape),

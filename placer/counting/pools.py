@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from placer.counting.containers import container_with_cpuset, containers_on_pool
-from placer_models.bound import bound_to, is_bound_by_policy, pool_on_numa_nodes
+from placer_models.bound import is_bound_by_policy, numa_nodes_bound_to, pool_on_numa_nodes
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet, cpus_without, is_same
 from placer_models.placement import ContainerPlacement, Placement, PodPlacement
@@ -18,7 +18,7 @@ from placer_models.policy import QosClass
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.pools import NO_POOL, CellPool, PoolBinding
 from placer_models.problem.problem import Choice
-from placer_models.sharing_out import Asked, share_out_requests
+from placer_models.sharing_out import Asked, share_out_over_places
 from placer_models.topology import Topology
 
 CpuMilli = tuple[tuple[int, int], ...]
@@ -137,7 +137,7 @@ def _asked_for_more(pool: Pool, milli: Sequence[int]) -> Pool:
 def pool_bindings_of(node: Node, pod: RunningPod) -> Iterable[PoolBinding]:
     """Yield what a pod, if it is bound, wants of its pool, by ids of NUMA nodes."""
     place, spec = pod.placement, pod.pod.spec
-    homes = bound_to(place, spec, node)
+    homes = numa_nodes_bound_to(place, spec, node)
     if homes and _in_parts(place):
         for numa, milli in place.cpu_milli or ():
             yield PoolBinding(spec.qos, (numa,), milli, 1)
@@ -228,7 +228,7 @@ class _Want:
 def _want_of(node: Node, pod: RunningPod) -> _Want | None:
     """Return what a placed pod wants, or None if it is not bound."""
     place, spec = pod.placement, pod.pod.spec
-    homes = bound_to(place, spec, node)
+    homes = numa_nodes_bound_to(place, spec, node)
     milli = max(0, spec.requests.cpu_milli)  # a running pod may be illegal
     return _Want(homes, milli, place.cpu_milli, _in_parts(place)) if homes else None
 
@@ -280,7 +280,7 @@ def _counted(node: Node, pool: Pool, wants: Sequence[_Want]) -> list[CpuMilli]:
         asked: list[Asked] = []
         for want, said in zip(wants, kept, strict=True):
             asked += [((want.homes), want.milli)] if said is None else _single(said)
-        given = share_out_requests(room, asked)
+        given = share_out_over_places(room, asked)
         if given is not None:
             parts = iter(given)
             found = []
@@ -306,7 +306,7 @@ def _at_first(want: _Want) -> CpuMilli:
     return ((first, want.milli), *((numa, 0) for numa in others))
 
 
-def placement_in_pools(instance: Instance, placement: Placement) -> Placement:
+def placement_with_pool_cpus(instance: Instance, placement: Placement) -> Placement:
     """Return the placement with every LS and BE pod in the pool that is left for it."""
     pods = {pod.key: pod for pod in pods_of(instance.gangs)}
     on_node: dict[str, list[RunningPod]] = {place.node: [] for place in placement.pods}
@@ -354,7 +354,7 @@ def running_pods_with_current_pools(
         homes = want.homes if want else _NO_HOMES
         pool = pool_on_numa_nodes(whole, homes, node.machine.topology) if homes else whole
         containers = tuple(
-            container_with_cpuset(part, container_pool_part(whole, part, node) or pool)
+            container_with_cpuset(part, container_pool_cpus(whole, part, node) or pool)
             for part in containers_on_pool(spec.containers, pool, place.containers)
         )
         # A pod that floats where others are bound goes on floating, whatever becomes of the pool.
@@ -380,7 +380,7 @@ def floats_over_pool(pool: CpuSet, runner: RunningPod, node: Node) -> bool:
     )
 
 
-def container_pool_part(pool: CpuSet, container: ContainerPlacement, node: Node) -> CpuSet:
+def container_pool_cpus(pool: CpuSet, container: ContainerPlacement, node: Node) -> CpuSet:
     """Return the part of a pool that a container is bound to by itself; empty if it is not."""
     if not container.cpu_milli:
         return frozenset()

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from placer_models.cluster import Instance
 from placer_models.placement import NamespacedName
-from placer_models.whatif.change import InstanceChange, running_named, waiting_gang
+from placer_models.whatif.change import InstanceChange, running_named, waiting_gang_named
 from placer_models.whatif.nodes import AddNodes, MendDevices, SetLabel, Uncordon
 from placer_models.whatif.pods import (
     AskLess,
-    GiveUpTerm,
+    GiveUpConstraint,
     MovePods,
     Relax,
     RemovePods,
@@ -62,10 +62,10 @@ def _in_cluster(change: InstanceChange, instance: Instance) -> Iterator[str]:
                 yield f"kubectl delete pod -n {namespace} {name}"
         case AddNodes():
             yield f"add {_more_nodes(change.count)} like {change.of}"
-        case GiveUpTerm(term="taint"):
+        case GiveUpConstraint(term="taint"):
             for namespace, name in _pods(change.key, instance):
                 yield _tolerating(instance, (namespace, name), change.which)
-        case GiveUpTerm() | Relax() | AskLess() | ScalePods():
+        case GiveUpConstraint() | Relax() | AskLess() | ScalePods():
             yield f"in the template that the pods are made of: {_FIELD[type(change)](change)}"
 
 
@@ -82,12 +82,12 @@ def _in_files(change: InstanceChange, instance: Instance) -> Iterator[str]:
                 yield f"in the file: no pod {namespace}/{name}"
         case AddNodes():
             yield f"in the file: {_more_nodes(change.count)} like {change.of}"
-        case GiveUpTerm() | Relax() | AskLess() | ScalePods():
+        case GiveUpConstraint() | Relax() | AskLess() | ScalePods():
             yield f"in the file: {'/'.join(change.key)}: {_OF_FILES[type(change)](change)}"
 
 
 def _pods(key: NamespacedName, instance: Instance) -> list[NamespacedName]:
-    gang = waiting_gang(instance, key)
+    gang = waiting_gang_named(instance, key)
     return [key] if gang is None else [pod.key for pod in gang.pods]
 
 
@@ -114,7 +114,7 @@ def _tolerating(instance: Instance, key: NamespacedName, taint: str) -> str:
     return f"kubectl patch pod -n {namespace} {name} --type json -p '{json.dumps(patch)}'"
 
 
-def _given_up(change: GiveUpTerm) -> str:
+def _given_up(change: GiveUpConstraint) -> str:
     fields = {
         "nodeSelector": f"no {change.which} in nodeSelector",
         "nodeAffinity": "nothing required in nodeAffinity",
@@ -125,7 +125,7 @@ def _given_up(change: GiveUpTerm) -> str:
     return fields[change.term]
 
 
-def _given_up_in_cluster(change: GiveUpTerm) -> str:
+def _given_up_in_cluster(change: GiveUpConstraint) -> str:
     fields = {
         "nodeSelector": f"no {change.which} in spec.nodeSelector",
         "nodeAffinity": "no requiredDuringSchedulingIgnoredDuringExecution in "
@@ -149,7 +149,7 @@ def _asked_less(change: AskLess) -> str:
 
 
 _FIELD: dict[type[InstanceChange], Callable[..., str]] = {
-    GiveUpTerm: _given_up_in_cluster,
+    GiveUpConstraint: _given_up_in_cluster,
     Relax: lambda change: (
         f"annotation scheduling.koordinator.sh/{_POLICY_NOTES[change.policy]}: "
         f"only prefer {change.policy}"
@@ -159,7 +159,7 @@ _FIELD: dict[type[InstanceChange], Callable[..., str]] = {
 }
 
 _OF_FILES: dict[type[InstanceChange], Callable[..., str]] = {
-    GiveUpTerm: _given_up,
+    GiveUpConstraint: _given_up,
     Relax: lambda change: (
         "no numaPolicy" if change.policy == "numaPolicy" else f"{change.policy}: {{preferred: …}}"
     ),

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from placer.counting.account import Account, account_of, idle_account_key
-from placer.explain.final_state import with_only
+from placer.explain.final_state import with_only_waiting_gangs
 from placer.search.baseline import CacheBetweenSolves, StartingAccounts, running_by_node
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
@@ -23,7 +23,7 @@ Sorts = Sequence[int]
 """The number of each node's sort; nodes of one sort are alike."""
 
 
-def sorts_of(instance: Instance, baseline: StartingAccounts) -> Sorts | None:
+def groups_of_alike_nodes(instance: Instance, baseline: StartingAccounts) -> Sorts | None:
     """Return the sorts of an instance's nodes, for the gangs that wait in it.
 
     They hold with changes, too: pods that ask for less, or give something up, tell no more nodes
@@ -86,7 +86,7 @@ class AlikeNodeSample:
                     kept.append(i)
             self._of_most[most] = with_only_nodes(self.instance, self.baseline, kept)
         few, counted = self._of_most[most]
-        return with_only(few, gangs), counted
+        return with_only_waiting_gangs(few, gangs), counted
 
 
 def with_only_nodes(
@@ -101,7 +101,7 @@ def with_only_nodes(
     return fewer, StartingAccounts(nodes, running, accounts, CacheBetweenSolves())
 
 
-def recounted_baseline(
+def starting_accounts_after_change(
     changed: Instance, instance: Instance, baseline: StartingAccounts
 ) -> StartingAccounts:
     """Return the baseline of a changed instance; only nodes on which something changed are counted.

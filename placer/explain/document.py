@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from placer.explain.acts import instructions_for_changes
-from placer.explain.explanation import Explanation, NodeLack, OutvotingPods, SufficientChange
+from placer.explain.explanation import Explanation, NodeLack, PodsPlacedInstead, SufficientChange
 from placer_models.cluster import Instance
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
@@ -83,7 +83,7 @@ def _lack(lack: NodeLack) -> Json:
     }
 
 
-def _winner(winner: OutvotingPods | None) -> Json | None:
+def _winner(winner: PodsPlacedInstead | None) -> Json | None:
     if winner is None:
         return None
     return {"pods": [_pod(key) for key in winner.pods], "tier": winner.tier}

@@ -6,18 +6,18 @@ from functools import partial
 from itertools import chain
 from time import monotonic
 
-from placer.explain.alike_nodes import AlikeNodeSample, sorts_of
+from placer.explain.alike_nodes import AlikeNodeSample, groups_of_alike_nodes
 from placer.explain.explanation import (
     Explanation,
     FunnelStep,
     NearMiss,
-    OutvotingPods,
+    PodsPlacedInstead,
     SufficientChange,
     verdict_token,
 )
-from placer.explain.final_state import NodesAfter, instance_after_answer, with_only
+from placer.explain.final_state import NodesAfter, instance_after_answer, with_only_waiting_gangs
 from placer.explain.kind_outcome import KindOutcome
-from placer.explain.nearest import NodesBySort, nearest_misses, node_indices_by_sort
+from placer.explain.nearest import NodesBySort, indices_of_alike_nodes, nearest_misses
 from placer.explain.outvoted import pods_that_outvoted
 from placer.explain.smallest_change import ChangeSearch
 from placer.explain.trial import TrialOutcome
@@ -42,7 +42,7 @@ from placer_models.placement import (
     Unplaced,
 )
 from placer_models.pod import Gang, PodSpec
-from placer_models.reasons import Blocked, UnplacedVerdict, verdict_of_reasons
+from placer_models.reasons import Blocked, UnplacedCause, verdict_of_reasons
 from placer_models.typed import check_argument_types
 
 DEFAULT_SECONDS = 10.0
@@ -51,7 +51,7 @@ DEFAULT_SECONDS = 10.0
 NEAREST_SHARE, LEAST_NEAREST_S = 0.25, 1.0
 """The share of the time for nearest misses, and how long they are looked for in any case."""
 
-NO_PLACE_LOOKED_FOR = (UnplacedVerdict.ILLEGAL, UnplacedVerdict.NOT_ASKED)
+NO_PLACE_LOOKED_FOR = (UnplacedCause.ILLEGAL, UnplacedCause.NOT_ASKED)
 """Verdicts on pods that no change of the cluster helps."""
 
 
@@ -100,16 +100,16 @@ def explain(
         same = near is not None and not placement.pods and settled.running is instance.running
         baseline = near.after.before if near and same else starting_accounts_of(settled)
         of_all = [gangs for (_, gangs), looked in zip(shapes, looked_for, strict=True) if looked]
-        sorts = sorts_of(with_only(settled, [*chain(*of_all)]), baseline)
+        sorts = groups_of_alike_nodes(with_only_waiting_gangs(settled, [*chain(*of_all)]), baseline)
         alike = None if sorts is None else AlikeNodeSample(settled, baseline, sorts)
     if near and alike is not None:
-        near.sorts = node_indices_by_sort(instance.nodes, alike.sorts)
+        near.sorts = indices_of_alike_nodes(instance.nodes, alike.sorts)
     misses = [
         near.of(some[0], gangs[0], len(shapes) - i) if near and looked else ((), None)
         for i, ((some, gangs), looked) in enumerate(zip(shapes, looked_for, strict=True))
     ]
     searches: list[ChangeSearch | None] = [
-        ChangeSearch(with_only(settled, gangs), baseline, alike)
+        ChangeSearch(with_only_waiting_gangs(settled, gangs), baseline, alike)
         if looked and monotonic() - started_s < seconds
         else None
         for (_, gangs), looked in zip(shapes, looked_for, strict=True)
@@ -152,7 +152,7 @@ class _Nearest:
 
     def of(
         self, one: Unplaced, gang: Gang, left: int
-    ) -> tuple[tuple[NearMiss, ...], OutvotingPods | None]:
+    ) -> tuple[tuple[NearMiss, ...], PodsPlacedInstead | None]:
         """Return the nodes that lack least, and who has the place of who is outvoted.
 
         Args:
@@ -179,7 +179,7 @@ class _Nearest:
             near = nearest_misses(stage, ask, placed, part, barred, sorts, there)
         except OutOfTimeError:
             return (), None
-        if verdict_of_reasons(one.why) is not UnplacedVerdict.OUTVOTED:
+        if verdict_of_reasons(one.why) is not UnplacedCause.OUTVOTED:
             return near, None
         return near, pods_that_outvoted(self.instance, self.placement, gang, near, part.left)
 
@@ -244,7 +244,7 @@ def _explanation(
     found: dict[str, KindOutcome],
     all_nodes: int,
     nearest: Sequence[NearMiss],
-    winner: OutvotingPods | None,
+    winner: PodsPlacedInstead | None,
 ) -> Explanation:
     first = left_out[0]
     funnel = funnel_of(first, all_nodes)

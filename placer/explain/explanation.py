@@ -11,7 +11,7 @@ from placer_models.reasons import (
     FewMembers,
     GroupTooLarge,
     Reason,
-    UnplacedVerdict,
+    UnplacedCause,
     verdict_of_reasons,
 )
 from placer_models.typed import TypeChecked
@@ -105,7 +105,7 @@ class NearMiss:
 
 
 @dataclass(frozen=True, slots=True)
-class OutvotingPods:
+class PodsPlacedInstead:
     """Pods that the answer has placed where those that are explained could be in their stead.
 
     Attributes:
@@ -164,14 +164,14 @@ class Explanation:
 
     pods: tuple[NamespacedName, ...]
     gang: str | None
-    verdict: UnplacedVerdict | None
+    verdict: UnplacedCause | None
     token: str
     sentence: str
     brief: str = ""
     more: tuple[str, ...] = ()
     funnel: tuple[FunnelStep, ...] = ()
     nearest: tuple[NearMiss, ...] = ()
-    winner: OutvotingPods | None = None
+    winner: PodsPlacedInstead | None = None
     changes: tuple[SufficientChange, ...] = ()
     ruled_out: tuple[str, ...] = ()
     open: tuple[str, ...] = ()

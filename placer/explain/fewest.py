@@ -10,8 +10,8 @@ from placer.explain.kind_outcome import (
     MOST_TRIALS,
     KindOutcome,
     Option,
-    changes_of_all_options,
-    more_may_be_worse,
+    all_changes_as_one_option,
+    more_changes_may_hinder,
 )
 from placer.explain.trial import ChangeTrials, TrialOutcome
 
@@ -27,24 +27,24 @@ def fewest_changes(kind: str, options: Sequence[Option], trials: ChangeTrials) -
     """
     if not options:
         return TrialOutcome.RULED_OUT
-    every = trials.outcome(changes_of_all_options(options))
+    every = trials.outcome(all_changes_as_one_option(options))
     if every is not TrialOutcome.FITS:
-        if not more_may_be_worse(trials.instance):
+        if not more_changes_may_hinder(trials.instance):
             return every
         return _any_of(kind, options, trials)
     certain = True
     size = 1
     while size < len(options) and comb(len(options), size) <= MOST_TRIALS:
         for some in _sets(options, size):
-            outcome = trials.outcome(changes_of_all_options(some))
+            outcome = trials.outcome(all_changes_as_one_option(some))
             if outcome is TrialOutcome.FITS:
-                return SufficientChange(kind, changes_of_all_options(some), certain or size == 1)
+                return SufficientChange(kind, all_changes_as_one_option(some), certain or size == 1)
             certain = certain and outcome is TrialOutcome.RULED_OUT
         size += 1
     kept = _without_needless(options, trials)
     # Every set smaller than `size` was tried.
     return SufficientChange(
-        kind, changes_of_all_options(kept), len(kept) == 1 or (certain and len(kept) == size)
+        kind, all_changes_as_one_option(kept), len(kept) == 1 or (certain and len(kept) == size)
     )
 
 
@@ -56,10 +56,10 @@ def equally_small_changes(
     if comb(len(options), size) > MOST_TRIALS:
         return found
     others = tuple(
-        changes_of_all_options(some)
+        all_changes_as_one_option(some)
         for some in _sets(options, size)
-        if changes_of_all_options(some) != found.changes
-        and trials.outcome(changes_of_all_options(some)) is TrialOutcome.FITS
+        if all_changes_as_one_option(some) != found.changes
+        and trials.outcome(all_changes_as_one_option(some)) is TrialOutcome.FITS
     )
     return replace(found, others=others)
 
@@ -77,10 +77,10 @@ def _any_of(kind: str, options: Sequence[Option], trials: ChangeTrials) -> KindO
     found: KindOutcome = TrialOutcome.RULED_OUT
     for size in range(1, len(options) + 1):
         for some in _sets(options, size):
-            outcome = trials.outcome(changes_of_all_options(some))
+            outcome = trials.outcome(all_changes_as_one_option(some))
             if outcome is TrialOutcome.FITS:
                 certain = size == 1 or found is TrialOutcome.RULED_OUT
-                return SufficientChange(kind, changes_of_all_options(some), certain)
+                return SufficientChange(kind, all_changes_as_one_option(some), certain)
             if outcome is TrialOutcome.OPEN:
                 found = outcome
     return found
@@ -97,7 +97,7 @@ def _without_needless(options: Sequence[Option], trials: ChangeTrials) -> list[O
         start = 0
         while start < len(kept):
             fewer = kept[:start] + kept[start + size :]
-            if fewer and trials.outcome(changes_of_all_options(fewer)) is TrialOutcome.FITS:
+            if fewer and trials.outcome(all_changes_as_one_option(fewer)) is TrialOutcome.FITS:
                 kept = fewer
             else:
                 start += size

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from placer.search.baseline import StartingAccounts, starting_accounts_of
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
-from placer.search.reasons.stages import NodesAtStage, nodes_at_filling_stages
+from placer.search.reasons.stages import NodesAtReasonStage, nodes_at_filling_stages
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningGang, RunningPod
 from placer_models.placement import PartlyPlaced, Placed, Placement
@@ -55,10 +55,10 @@ def instance_after_answer(
         move_budget=0,
         left_out=(),
     )
-    return with_only(settled, gangs)
+    return with_only_waiting_gangs(settled, gangs)
 
 
-def with_only(instance: Instance, gangs: Sequence[Gang]) -> Instance:
+def with_only_waiting_gangs(instance: Instance, gangs: Sequence[Gang]) -> Instance:
     """Return the instance in which only some of its gangs wait, with the groups that are whole."""
     asked = {gang.key for gang in gangs}
     groups = tuple(
@@ -93,7 +93,7 @@ class NodesAfter:
         settled = replace(instance, running=running, move_budget=0)
         return cls(settled, Placement(tuple(place_of.values())), starting_accounts_of(settled))
 
-    def stage(self, more: Placement, budget: Budget) -> NodesAtStage:
+    def stage(self, more: Placement, budget: Budget) -> NodesAtReasonStage:
         """Return the nodes with what is placed, and with some more pods that waited.
 
         Raises:

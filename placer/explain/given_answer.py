@@ -12,7 +12,7 @@ from placer_models.cluster import Instance
 from placer_models.placement import PartlyPlaced, Placed, Placement, TierValue
 
 
-class StaleAnswerError(ValueError):
+class PlacementMismatchError(ValueError):
     """A placement is no answer to the instance: it breaks a rule there, or moves running pods."""
 
 
@@ -27,18 +27,18 @@ def answer_from_placement(
         seconds: How long reasons are looked for.
 
     Raises:
-        StaleAnswerError: It is no answer to this instance.
+        PlacementMismatchError: It is no answer to this instance.
 
     """
     running = {one.pod.key for one in instance.running}
     moved = [place.name for place in placement.pods if place.key in running]
     if moved:
-        raise StaleAnswerError(
+        raise PlacementMismatchError(
             f"the answer moves the running pod '{moved[0]}'; leave the answer out to have one found"
         )
     stays = replace(instance, move_budget=0)
     for breach in breaches(stays, placement):
-        raise StaleAnswerError(
+        raise PlacementMismatchError(
             f"the answer does not fit the instance: {breach.rule}: {breach.message}; "
             "solve again, or leave the answer out"
         )

@@ -36,7 +36,7 @@ def has_domain_limits(instance: Instance) -> bool:
     return any(any(domain_limits(pod.spec, pod.namespace)) for pod in pods)
 
 
-def more_may_be_worse(instance: Instance) -> bool:
+def more_changes_may_hinder(instance: Instance) -> bool:
     """Return whether a change may hinder though others of its kind would do without it.
 
     Nodes that come, or that a pod may look at, may be empty domains; who ends may be company; and
@@ -74,17 +74,17 @@ def _have_numa_policy(instance: Instance) -> bool:
     return Nodes.of(instance.nodes).bind_pools or any(pod.spec.alignment in BINDING for pod in pods)
 
 
-def changes_of_all_options(options: Iterable[Option]) -> Option:
+def all_changes_as_one_option(options: Iterable[Option]) -> Option:
     """Return several options as one."""
     return tuple(change for option in options for change in option)
 
 
-def outcome_if_none_found(outcomes: Sequence[KindOutcome]) -> TrialOutcome:
+def outcome_if_no_change_found(outcomes: Sequence[KindOutcome]) -> TrialOutcome:
     """Return what is known where several looks have found no change."""
     return TrialOutcome.OPEN if TrialOutcome.OPEN in outcomes else TrialOutcome.RULED_OUT
 
 
-def all_certain(outcomes: Sequence[KindOutcome]) -> bool:
+def all_outcomes_proven(outcomes: Sequence[KindOutcome]) -> bool:
     """Return whether each of several looks has ended with a proof."""
     return all(
         one is TrialOutcome.RULED_OUT or (isinstance(one, SufficientChange) and one.smallest)

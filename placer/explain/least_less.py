@@ -10,10 +10,10 @@ from placer.explain.kind_outcome import (
     MOST_TRIALS,
     KindOutcome,
     Option,
-    changes_of_all_options,
+    all_changes_as_one_option,
     is_placing_all_ruled_out,
     less_may_not_fit,
-    outcome_if_none_found,
+    outcome_if_no_change_found,
 )
 from placer.explain.relaxed import without_policies, without_requests
 from placer.explain.trial import ChangeTrials, TrialOutcome
@@ -27,7 +27,7 @@ CPU_STEP_MILLI, MEMORY_STEP_BYTES = 100, 1 << 20
 """In what steps less CPU and less memory are looked for."""
 
 
-class ResourceAsked(NamedTuple):
+class ReducibleResourceAsk(NamedTuple):
     """A resource that a pod asks for, and in what steps it could ask for less.
 
     Attributes:
@@ -65,10 +65,10 @@ def ask_less(trials: ChangeTrials) -> KindOutcome:
         if isinstance(found, SufficientChange):
             return found
         outcomes.append(found)
-    return outcome_if_none_found(outcomes)
+    return outcome_if_no_change_found(outcomes)
 
 
-def ask_less_of_several(trials: ChangeTrials) -> KindOutcome:
+def ask_less_of_several_resources(trials: ChangeTrials) -> KindOutcome:
     """Look for how much less has to be asked of several resources at once.
 
     One after the other is asked for as much of as the least of those that follow allows. So
@@ -80,7 +80,7 @@ def ask_less_of_several(trials: ChangeTrials) -> KindOutcome:
     asked = list(resources_asked(specs.pop()))
     gangs = trials.instance.gangs
     least = {one.name: tuple(one.less(gang, 1) for gang in gangs) for one in asked if one.steps > 1}
-    known = trials.outcome(changes_of_all_options(least.values()))
+    known = trials.outcome(all_changes_as_one_option(least.values()))
     if known is not TrialOutcome.FITS:
         return known
     certain = True
@@ -89,7 +89,7 @@ def ask_less_of_several(trials: ChangeTrials) -> KindOutcome:
         if one.name not in least:
             continue
         del least[one.name]
-        others = changes_of_all_options((*kept, *least.values()))
+        others = all_changes_as_one_option((*kept, *least.values()))
         known = trials.outcome(others)
         if known is TrialOutcome.FITS:
             continue
@@ -98,15 +98,15 @@ def ask_less_of_several(trials: ChangeTrials) -> KindOutcome:
             return TrialOutcome.OPEN
         certain = certain and known is TrialOutcome.RULED_OUT and found.smallest
         kept.append(found.changes)
-    return SufficientChange("ask-less", changes_of_all_options(kept), certain)
+    return SufficientChange("ask-less", all_changes_as_one_option(kept), certain)
 
 
-def resources_asked(spec: PodSpec) -> Iterator[ResourceAsked]:
+def resources_asked(spec: PodSpec) -> Iterator[ReducibleResourceAsk]:
     """Yield what a pod asks for, and could ask less of; what few nodes have comes first."""
     asked = spec.requests
     for device in asked.devices:
         if device.share is None:
-            yield ResourceAsked(device.type, device.count, 1)
+            yield ReducibleResourceAsk(device.type, device.count, 1)
     types = [device.type for device in asked.devices if device.share is not None]
     for device in asked.devices:
         # Of two shares of a type one alone may have to be less.
@@ -114,16 +114,18 @@ def resources_asked(spec: PodSpec) -> Iterator[ResourceAsked]:
             for part, amount in share_amounts_asked(device):
                 name = part.rpartition(".")[2]
                 step = MEMORY_STEP_BYTES if is_in_bytes(device.share, name) else 1
-                yield ResourceAsked(part, amount, step, partial(amount_text, device.share, name))
-    yield from (ResourceAsked(name, amount, 1) for name, amount in asked.extended)
+                yield ReducibleResourceAsk(
+                    part, amount, step, partial(amount_text, device.share, name)
+                )
+    yield from (ReducibleResourceAsk(name, amount, 1) for name, amount in asked.extended)
     if asked.cpu_milli:
         step = 1000 if spec.qos.owns_cpus else CPU_STEP_MILLI
-        yield ResourceAsked("cpu", asked.cpu_milli, step)
+        yield ReducibleResourceAsk("cpu", asked.cpu_milli, step)
     if asked.memory_bytes:
-        yield ResourceAsked("memory", asked.memory_bytes, MEMORY_STEP_BYTES)
+        yield ReducibleResourceAsk("memory", asked.memory_bytes, MEMORY_STEP_BYTES)
 
 
-def _least_less(asked: ResourceAsked, trials: ChangeTrials) -> KindOutcome:
+def _least_less(asked: ReducibleResourceAsk, trials: ChangeTrials) -> KindOutcome:
     """Look for the largest amount below what is asked for with which all fit."""
     gangs = trials.instance.gangs
 

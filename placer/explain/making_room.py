@@ -9,9 +9,9 @@ from placer.explain.kind_outcome import (
     MOST_TRIALS,
     KindOutcome,
     Option,
-    all_certain,
+    all_outcomes_proven,
     is_placing_all_ruled_out,
-    outcome_if_none_found,
+    outcome_if_no_change_found,
 )
 from placer.explain.trial import ChangeTrials, TrialOutcome, outcome_of
 from placer_models.placement import NamespacedName, Placed
@@ -170,13 +170,13 @@ def fewest_pods_to_end(trials: ChangeTrials) -> KindOutcome:
     outcomes: list[KindOutcome] = []
     rooms = _cheapest_rooms(every, len(pods), outcomes)
     if not rooms:
-        return outcome_if_none_found(outcomes) if len(pods) == 1 else TrialOutcome.OPEN
+        return outcome_if_no_change_found(outcomes) if len(pods) == 1 else TrialOutcome.OPEN
     among = _with_rooms(every, rooms) if trials.whole is not None else every
     enough = _fewest_rooms(rooms, among)
     if enough is None:
         return TrialOutcome.OPEN
     best = _ended(rooms[:enough])
-    certain = len(best) == 1 or (len(pods) == 1 and all_certain(outcomes))
+    certain = len(best) == 1 or (len(pods) == 1 and all_outcomes_proven(outcomes))
     return SufficientChange("end", best, certain)
 
 

@@ -18,9 +18,9 @@ from placer.search.reasons.question import (
     is_kept_away_by_others,
     terms_keeping_pod_away,
 )
-from placer.search.reasons.register import REASON_RULES, all_demands_of, is_lacking_by_counting
+from placer.search.reasons.register import REASON_RULES, all_rule_demands, is_lacking_by_counting
 from placer.search.reasons.rule import AskedAndLeft
-from placer.search.reasons.stages import NodesAtStage
+from placer.search.reasons.stages import NodesAtReasonStage
 from placer.search.reasons.text import text_of_blocker
 from placer.state.out_of_time import OutOfTimeError
 from placer.state.requirements import PodRequirements
@@ -37,7 +37,11 @@ PlacedKeys = frozenset[NamespacedName]
 
 
 def holders_of(
-    demand: RuleDemand, stage: NodesAtStage, ask: PodRequirements, index: int, placed: PlacedKeys
+    demand: RuleDemand,
+    stage: NodesAtReasonStage,
+    ask: PodRequirements,
+    index: int,
+    placed: PlacedKeys,
 ) -> tuple[HoldingPod, ...]:
     """Return who holds what a node lacks of a demand that counting settles, those of most first."""
     asked = stage.question(ask, index)
@@ -57,7 +61,11 @@ def holders_of(
 
 
 def counting_pods(
-    demand: RuleDemand, stage: NodesAtStage, ask: PodRequirements, index: int, placed: PlacedKeys
+    demand: RuleDemand,
+    stage: NodesAtReasonStage,
+    ask: PodRequirements,
+    index: int,
+    placed: PlacedKeys,
 ) -> tuple[HoldingPod, ...]:
     """Return the pods that count in the node's domain, where a limit of the pod's own is reached.
 
@@ -79,13 +87,13 @@ def counting_pods(
 
 
 def in_the_way(
-    stage: NodesAtStage, ask: PodRequirements, index: int, placed: PlacedKeys, budget: Budget
+    stage: NodesAtReasonStage, ask: PodRequirements, index: int, placed: PlacedKeys, budget: Budget
 ) -> tuple[HoldingPod, ...]:
     """Return the pods of a node each of which alone would have to go for a pod to fit there."""
     found = []
     try:
         for runner, fewer, account in _without_each(stage.question(ask, index)):
-            demands = all_demands_of(fewer)
+            demands = all_rule_demands(fewer)
             kept_off = blocker_by_counting(fewer, account, demands)
             if kept_off is None and blocker_of(fewer, account, demands, budget) is None:
                 found.append(_holder(runner, placed))
@@ -169,7 +177,7 @@ class _Candidate:
 
 
 def nearest_misses(
-    stage: NodesAtStage,
+    stage: NodesAtReasonStage,
     ask: PodRequirements,
     placed: PlacedKeys,
     budget: Budget,
@@ -237,7 +245,7 @@ def _with_a_cordoned(candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
 
 
 def _candidates(
-    stage: NodesAtStage, ask: PodRequirements, budget: Budget, barred: Barred | None
+    stage: NodesAtReasonStage, ask: PodRequirements, budget: Budget, barred: Barred | None
 ) -> Iterator[_Candidate]:
     """Yield every node, as far as the budget lasts; what is alike is counted once."""
     known: dict[Hashable, tuple[tuple[RuleDemand, ...], int, float]] = {}
@@ -257,7 +265,7 @@ def _candidates(
 
 
 def _of_sorts(
-    stage: NodesAtStage, ask: PodRequirements, budget: Budget, sorts: NodesBySort
+    stage: NodesAtReasonStage, ask: PodRequirements, budget: Budget, sorts: NodesBySort
 ) -> Iterator[_Candidate]:
     """Yield as many nodes of each sort as may be named or looked into, the first by their names."""
     for number, indices in enumerate(sorts):
@@ -269,7 +277,7 @@ def _of_sorts(
             yield _candidate(stage, ask, index, lacks, elsewhere, beyond, part)
 
 
-def _elsewhere(stage: NodesAtStage, ask: PodRequirements, index: int) -> tuple[Blocker, ...]:
+def _elsewhere(stage: NodesAtReasonStage, ask: PodRequirements, index: int) -> tuple[Blocker, ...]:
     """Return what pods elsewhere say against a node.
 
     That a limit of domains does not look at the node is nothing of its own where another rule
@@ -295,7 +303,7 @@ def _looks_without_rules(rule: str, limit: DomainLimit, asked: PodOnNode) -> boo
 
 
 def _candidate(
-    stage: NodesAtStage,
+    stage: NodesAtReasonStage,
     ask: PodRequirements,
     index: int,
     lacks: tuple[RuleDemand, ...],
@@ -310,7 +318,7 @@ def _candidate(
 
 
 def _is_cordoned(
-    lacks: Sequence[RuleDemand], stage: NodesAtStage, ask: PodRequirements, index: int
+    lacks: Sequence[RuleDemand], stage: NodesAtReasonStage, ask: PodRequirements, index: int
 ) -> bool:
     """Return whether a cordon is all that a node lacks: in a cluster, or in a file."""
     node, spec = stage.nodes[index], stage.question(ask, index).spec
@@ -320,7 +328,7 @@ def _is_cordoned(
 
 
 def _what_lacks(
-    stage: NodesAtStage, ask: PodRequirements, index: int
+    stage: NodesAtReasonStage, ask: PodRequirements, index: int
 ) -> tuple[tuple[RuleDemand, ...], int, float]:
     """Return what a node lacks, and what `_Candidate` says of it."""
     lacks = tuple(stage.lacking(ask, index))
@@ -328,7 +336,7 @@ def _what_lacks(
     return lacks, sum(beyond for beyond, _ in parts), sum(part for _, part in parts)
 
 
-def node_indices_by_sort(nodes: Sequence[Node], sorts: Sorts) -> NodesBySort:
+def indices_of_alike_nodes(nodes: Sequence[Node], sorts: Sorts) -> NodesBySort:
     """Return the indices of the nodes of each sort, ascending by name."""
     found: dict[int, list[int]] = {}
     for index in sorted(range(len(nodes)), key=lambda index: nodes[index].name):
@@ -337,7 +345,7 @@ def node_indices_by_sort(nodes: Sequence[Node], sorts: Sorts) -> NodesBySort:
 
 
 def _part(
-    demand: RuleDemand, stage: NodesAtStage, ask: PodRequirements, index: int
+    demand: RuleDemand, stage: NodesAtReasonStage, ask: PodRequirements, index: int
 ) -> tuple[bool, float]:
     """Return whether an empty node lacks it, too, and which part of it is missing.
 
@@ -351,14 +359,14 @@ def _part(
     return beyond, (amounts.asked - max(0, amounts.left)) / amounts.asked
 
 
-def _empty(stage: NodesAtStage, index: int) -> Account:
+def _empty(stage: NodesAtReasonStage, index: int) -> Account:
     """Return what a node has for pods: when nothing runs there but its own system."""
     system = [one for one in stage.running[index] if one.pod.namespace == SYSTEM_NAMESPACE]
     return account_of(stage.nodes[index], system)
 
 
 def _counted(
-    one: _Candidate, stage: NodesAtStage, ask: PodRequirements, placed: PlacedKeys
+    one: _Candidate, stage: NodesAtReasonStage, ask: PodRequirements, placed: PlacedKeys
 ) -> NearMiss:
     lacks = [_lack(demand, stage, ask, one.index, placed) for demand in one.lacks]
     for blocker in one.elsewhere:
@@ -369,7 +377,11 @@ def _counted(
 
 
 def _lack(
-    demand: RuleDemand, stage: NodesAtStage, ask: PodRequirements, index: int, placed: PlacedKeys
+    demand: RuleDemand,
+    stage: NodesAtReasonStage,
+    ask: PodRequirements,
+    index: int,
+    placed: PlacedKeys,
 ) -> NodeLack:
     """Return what a node lacks of one demand, and who has it."""
     said = _told(Blocker(demand), stage, ask, index)
@@ -390,12 +402,18 @@ def _lack(
     )
 
 
-def _told(blocker: Blocker, stage: NodesAtStage, ask: PodRequirements, index: int) -> NodeLack:
+def _told(
+    blocker: Blocker, stage: NodesAtReasonStage, ask: PodRequirements, index: int
+) -> NodeLack:
     spec = stage.question(ask, index).spec
     return NodeLack(blocker.demand.name, blocker.demand.subject, text_of_blocker(blocker, spec))
 
 
 def _amounts(
-    demand: RuleDemand, stage: NodesAtStage, ask: PodRequirements, index: int, account: Account
+    demand: RuleDemand,
+    stage: NodesAtReasonStage,
+    ask: PodRequirements,
+    index: int,
+    account: Account,
 ) -> AskedAndLeft | None:
     return REASON_RULES[demand.rule].amounts(demand, stage.question(ask, index), account)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from time import monotonic
 
-from placer.explain.explanation import NearMiss, OutvotingPods
+from placer.explain.explanation import NearMiss, PodsPlacedInstead
 from placer.explain.final_state import instance_after_answer
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
@@ -23,7 +23,7 @@ def pods_that_outvoted(
     gang: Gang,
     nearest: Sequence[NearMiss],
     seconds: float,
-) -> OutvotingPods | None:
+) -> PodsPlacedInstead | None:
     """Return pods of the answer without which a gang could be placed, and what that would cost.
 
     It is tried: they are taken out, the gang is placed, and the judge measures both answers.
@@ -59,12 +59,12 @@ def pods_that_outvoted(
 
 def _compared(
     instance: Instance, placement: Placement, instead: Placement, pods: tuple[NamespacedName, ...]
-) -> OutvotingPods | None:
+) -> PodsPlacedInstead | None:
     mine, others = measure(instance, placement), measure(instance, instead)
     for (tier, value), (_, other) in zip(mine, others, strict=True):
         if value != other:
-            return OutvotingPods(pods, tier.name) if tier.better(value, other) else None
-    return OutvotingPods(pods, None)
+            return PodsPlacedInstead(pods, tier.name) if tier.better(value, other) else None
+    return PodsPlacedInstead(pods, None)
 
 
 def _candidates(nearest: Iterable[NearMiss]) -> Iterator[tuple[NamespacedName, ...]]:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from placer.explain.explanation import CHANGE_KINDS
 from placer_models.files.part import Part
-from placer_models.reasons import UnplacedVerdict
+from placer_models.reasons import UnplacedCause
 
 
 class PodNamePart(Part):
@@ -79,7 +79,7 @@ class ExplanationPart(Part):
     count: int
     pods: tuple[PodNamePart, ...]
     token: str
-    verdict: Literal[tuple(one.value for one in UnplacedVerdict)] | None  # type: ignore[valid-type]  # told in one place only
+    verdict: Literal[tuple(one.value for one in UnplacedCause)] | None  # type: ignore[valid-type]  # told in one place only
     sentence: str
     more: tuple[str, ...]
     funnel: tuple[FunnelStepPart, ...]

@@ -14,10 +14,10 @@ from placer.explain.fewest import equally_small_changes, fewest_changes
 from placer.explain.kind_outcome import (
     KindOutcome,
     Option,
-    all_certain,
+    all_outcomes_proven,
     has_domain_limits,
     is_placing_all_ruled_out,
-    outcome_if_none_found,
+    outcome_if_no_change_found,
 )
 from placer.explain.least_less import LargestCountSearch, ask_less
 from placer.explain.making_room import (
@@ -37,8 +37,8 @@ from placer_models.reach import any_reaches_beyond
 from placer_models.taints import UNSCHEDULABLE, untolerated
 from placer_models.whatif.change import InstanceChange
 from placer_models.whatif.language import apply_all
-from placer_models.whatif.nodes import AddNodes, MendDevices, Uncordon, as_another
-from placer_models.whatif.pods import POLICIES, GiveUpTerm, Relax, ScalePods
+from placer_models.whatif.nodes import AddNodes, MendDevices, Uncordon, fresh_copy_of_node
+from placer_models.whatif.pods import POLICIES, GiveUpConstraint, Relax, ScalePods
 
 LEAST_TRIAL_S, TRIALS_AT_LEAST = 1.0, 10
 """How long one trial may take at least, and how many of the longest there is time for."""
@@ -101,7 +101,7 @@ def _to_give_up(instance: Instance) -> list[Option]:
     options: dict[tuple[str, str], list[InstanceChange]] = {}
     for gang in instance.gangs:
         for term, which in dict.fromkeys(_terms(gang, instance)):
-            options.setdefault((term, which), []).append(GiveUpTerm(gang.key, term, which))
+            options.setdefault((term, which), []).append(GiveUpConstraint(gang.key, term, which))
     return [tuple(options[term]) for term in sorted(options, key=_reluctance)]
 
 
@@ -166,7 +166,7 @@ def fewest_nodes_to_add(trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest new nodes, each like one that is there."""
     types: dict[Node, list[str]] = {}
     for node in trials.instance.nodes:
-        types.setdefault(as_another(node, "new"), []).append(node.name)
+        types.setdefault(fresh_copy_of_node(node, "new"), []).append(node.name)
     best: AddNodes | None = None
     outcomes: list[KindOutcome] = []
     specs = {pod.spec for pod in pods_of(trials.instance.gangs)}
@@ -185,9 +185,11 @@ def fewest_nodes_to_add(trials: ChangeTrials) -> KindOutcome:
         if isinstance(found, SufficientChange) and isinstance(found.changes[0], AddNodes):
             best = found.changes[0]
     if best is None:
-        return outcome_if_none_found(outcomes) if tried == len(types) else TrialOutcome.OPEN
+        return outcome_if_no_change_found(outcomes) if tried == len(types) else TrialOutcome.OPEN
     certain = (
-        tried == len(types) and all_certain(outcomes) and not has_domain_limits(trials.instance)
+        tried == len(types)
+        and all_outcomes_proven(outcomes)
+        and not has_domain_limits(trials.instance)
     )
     return SufficientChange("add-nodes", (best,), best.count == 1 or certain)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from time import monotonic
 
-from placer.explain.alike_nodes import recounted_baseline
+from placer.explain.alike_nodes import starting_accounts_after_change
 from placer.search.baseline import StartingAccounts, starting_accounts_of
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -132,7 +132,7 @@ class ChangeTrials:
         if self.left_s < LEAST_S:
             return None
         check_pods_legal(pods_of(changed.gangs), changed.nodes)
-        before = recounted_baseline(changed, self.instance, self.counted)
+        before = starting_accounts_after_change(changed, self.instance, self.counted)
         fast = solve(changed, self._options(Engine.GREEDY, self.left_s), baseline=before)
         if isinstance(fast, Placed | Infeasible) and not changed.move_budget:
             return fast

@@ -9,7 +9,7 @@ from placer_models.policy import QosClass
 from placer_models.problem.node_state import Cell, NodeState
 from placer_models.problem.pools import PoolBinding
 from placer_models.problem.problem import Choice, Fit, Shape
-from placer_models.sharing_out import can_share_out, share_out_requests
+from placer_models.sharing_out import can_share_out, share_out_over_places
 
 POOLS = (QosClass.LS, QosClass.BE)
 
@@ -164,7 +164,7 @@ def _owners_may_take(node: NodeState, shape: Shape) -> list[int] | None:
     most = [1_000_000] * len(node.cells)
     for qos in POOLS if shape.exclusive else POOLS[:1]:
         bound = [one for one in node.bound if one.qos is qos]
-        given = share_out_requests(_room(node, qos), [(one.cells, one.milli) for one in bound])
+        given = share_out_over_places(_room(node, qos), [(one.cells, one.milli) for one in bound])
         if given is None:
             return None
         counted = sum(given, Counter[int]())

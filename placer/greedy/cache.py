@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from placer.greedy.node_table import GreedyNodeTable, node_table_key_of
+from placer.greedy.node_table import GreedyNodeTable, node_table_reuse_key
 from placer.greedy.scorer import NodeScorer, NodeScoring
 from placer_models.cluster import Node
 from placer_models.problem.problem import Problem
@@ -35,7 +35,7 @@ class GreedyCache:
 
         It is out of the cache until `keep`, so that no table stays that failed half-way.
         """
-        table = self._tables.pop(node_table_key_of(problem), None)
+        table = self._tables.pop(node_table_reuse_key(problem), None)
         if table is None:
             return GreedyNodeTable(problem)
         table.turn_to(problem)

@@ -5,8 +5,8 @@ from itertools import islice
 
 from placer.greedy.bound import choose_beside_bound, fits_beside_bound_pods, pool_milli_left
 from placer.greedy.burst import burst_cells
-from placer.greedy.containers import AlignedContainers, pick_containers
-from placer.greedy.cores import most_ownable_cpus
+from placer.greedy.containers import AlignedContainers, place_aligned_containers
+from placer.greedy.cores import ownable_cpus_of_core_class
 from placer.greedy.devices import pick_devices
 from placer.greedy.exclusivity import choose_exclusive_place
 from placer.greedy.in_node_affinity import choose_by_in_node_affinity
@@ -14,7 +14,7 @@ from placer.greedy.inside import DevicesTaken, PlaceInside
 from placer.greedy.localities import core_options, without_amounts_others_wish
 from placer.greedy.masks import cell_sets_holding
 from placer.greedy.offer import AT, BY_STRATEGY, PlacePrice, PricedChoice
-from placer.greedy.price import price_of
+from placer.greedy.price import price_of_place
 from placer.greedy.shares import fitting_device_count
 from placer.greedy.switches import device_options
 from placer.greedy.taking import sums_allow
@@ -179,7 +179,7 @@ def _amounts(node: NodeState, shape: Shape, fit: Fit, cell: int) -> CellAmounts:
     """Return what one cell holds of what the pod asks for."""
     cpus = 0
     if shape.owned_cpus:
-        cpus = sum(most_ownable_cpus(c, fit) for c in node.cores if c.cell == cell)
+        cpus = sum(ownable_cpus_of_core_class(c, fit) for c in node.cores if c.cell == cell)
     has = node.cells[cell]
     if fit.binds(shape) and shape.pool is not None:
         if not has.pool(shape.pool).cpus:
@@ -267,7 +267,7 @@ def _offer_of(
         pool = ((tuple(sorted(used)), shape.pool_milli),) if used else ()
         if milli is None or not fits_beside_bound_pods(node, shape, pool):
             return None
-    price = price_of(PlaceInside(node, shape, fit, devices, cores, used, beside))
+    price = price_of_place(PlaceInside(node, shape, fit, devices, cores, used, beside))
     return PricedChoice(
         price,
         Choice(
@@ -292,11 +292,11 @@ def _cells_of(node: NodeState, parts: AlignedContainers) -> set[int]:
 
 
 def _by_container(node: NodeState, shape: Shape, fit: Fit) -> PricedChoice | None:
-    parts = pick_containers(node, shape, fit)
+    parts = place_aligned_containers(node, shape, fit)
     if parts is None:
         return None
     cells = _cells_of(node, parts)
-    price = price_of(PlaceInside(node, shape, fit, parts.devices, parts.cores, cells))
+    price = price_of_place(PlaceInside(node, shape, fit, parts.devices, parts.cores, cells))
     return PricedChoice(
         price.but({ALIGNMENT: parts.beyond}),
         Choice(

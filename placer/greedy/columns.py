@@ -31,7 +31,7 @@ Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 
-class NodeColumnIndex(IntEnum):
+class NodeColumnName(IntEnum):
     """Positions in a row of the numbers that every node has."""
 
     @staticmethod
@@ -54,7 +54,7 @@ class NodeColumnIndex(IntEnum):
     NEWCOMERS = auto()
 
 
-class CellColumn(IntEnum):
+class CellColumnName(IntEnum):
     """Positions in the row of a cell of the numbers that every cell has."""
 
     REAL = 0
@@ -65,7 +65,7 @@ class CellColumn(IntEnum):
     BEST_EFFORT_MILLI = 5
 
 
-ROOM_MILLI = slice(len(NodeColumnIndex), len(NodeColumnIndex) + QUARTERS)
+ROOM_MILLI = slice(len(NodeColumnName), len(NodeColumnName) + QUARTERS)
 """The columns of the milli CPUs left beside a free room of one quarter of the node, of two, three
 and four; below 0 if there is no such room."""
 
@@ -73,7 +73,7 @@ ROOM_MEMORY = slice(ROOM_MILLI.stop, ROOM_MILLI.stop + QUARTERS)
 """The same for memory."""
 
 _COLUMNS = ROOM_MEMORY.stop
-_CELL_COLUMNS = len(CellColumn)
+_CELL_COLUMNS = len(CellColumnName)
 _NO_ROOMS = (-1,) * (2 * QUARTERS)
 
 _LARGE = 2**31
@@ -137,7 +137,7 @@ class _OfBanks(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NodeColumnLayout(CachedHash):
-    """The columns of rows: those of `NodeColumnIndex`, then the slices, one after the other.
+    """The columns of rows: those of `NodeColumnName`, then the slices, one after the other.
 
     Attributes:
         types: Device types, each with a column of free devices.
@@ -222,9 +222,9 @@ class NodeColumnLayout(CachedHash):
     def spare(self) -> list[int]:
         """The columns that together say how much of a node is free."""
         most = [
-            NodeColumnIndex.POOL_MILLI,
-            NodeColumnIndex.BEST_EFFORT_MILLI,
-            NodeColumnIndex.MEMORY,
+            NodeColumnName.POOL_MILLI,
+            NodeColumnName.BEST_EFFORT_MILLI,
+            NodeColumnName.MEMORY,
         ]
         devices = range(self.devices.start, self.devices.stop)
         extras = range(self.extras.start, self.extras.stop)
@@ -290,8 +290,8 @@ class NodeColumnLayout(CachedHash):
         ]
         for c in node.cores:
             cell = cells[c.cell]
-            cell[CellColumn.OWNABLE_CPUS] += c.free_threads
-            cell[CellColumn.CPUS_OF_WHOLE_CORES] += c.whole_cores * c.threads
+            cell[CellColumnName.OWNABLE_CPUS] += c.free_threads
+            cell[CellColumnName.CPUS_OF_WHOLE_CORES] += c.whole_cores * c.threads
         for column, home, count in of_banks.in_cells:
             for cell in cells if home is None else [cells[home]]:
                 cell[column] += count
@@ -338,13 +338,13 @@ class NodeColumnLayout(CachedHash):
         owned = shape.owned_cpus
         percent = sum(need.count * (need.share.percent or 0) for need in shape.shares)
         least: Numbers = np.zeros(self.count, dtype=np.int64)
-        least[NodeColumnIndex.POOL_MILLI] = shape.amounts[SHARED_POOL]
-        least[NodeColumnIndex.BEST_EFFORT_MILLI] = shape.amounts[BEST_EFFORT_POOL]
-        least[NodeColumnIndex.MEMORY] = shape.memory
-        least[NodeColumnIndex.POOL_CPUS] = owned + shape.shared
-        least[NodeColumnIndex.BEST_EFFORT_CPUS] = owned * shape.exclusive + shape.best_effort
-        least[NodeColumnIndex.OWNABLE_CPUS] = owned
-        least[NodeColumnIndex.CPUS_OF_WHOLE_CORES] = owned * only_whole_cores
+        least[NodeColumnName.POOL_MILLI] = shape.amounts[SHARED_POOL]
+        least[NodeColumnName.BEST_EFFORT_MILLI] = shape.amounts[BEST_EFFORT_POOL]
+        least[NodeColumnName.MEMORY] = shape.memory
+        least[NodeColumnName.POOL_CPUS] = owned + shape.shared
+        least[NodeColumnName.BEST_EFFORT_CPUS] = owned * shape.exclusive + shape.best_effort
+        least[NodeColumnName.OWNABLE_CPUS] = owned
+        least[NodeColumnName.CPUS_OF_WHOLE_CORES] = owned * only_whole_cores
         least[self.devices] = [shape.whole_of(kind) for kind in self.types]
         least[self.percent] = percent
         least[self.extras] = shape.amounts[self.resources.start : self.resources.stop]
@@ -362,9 +362,9 @@ class NodeColumnLayout(CachedHash):
         """Return how much a pod of the shape takes, at most, of what is spare on a node."""
         percent = sum(need.count * (need.share.percent or 100) for need in shape.shares)
         most: Numbers = np.zeros(self.count, dtype=np.int64)
-        most[NodeColumnIndex.POOL_MILLI] = shape.most_amounts[SHARED_POOL]
-        most[NodeColumnIndex.BEST_EFFORT_MILLI] = shape.most_amounts[BEST_EFFORT_POOL]
-        most[NodeColumnIndex.MEMORY] = shape.memory
+        most[NodeColumnName.POOL_MILLI] = shape.most_amounts[SHARED_POOL]
+        most[NodeColumnName.BEST_EFFORT_MILLI] = shape.most_amounts[BEST_EFFORT_POOL]
+        most[NodeColumnName.MEMORY] = shape.memory
         most[self.devices] = [shape.count_of(kind) for kind in self.types]
         most[self.percent] = percent + 100 * sum(count for _, count in shape.devices)
         most[self.extras] = shape.amounts[self.resources.start : self.resources.stop]

@@ -10,7 +10,7 @@ from operator import sub
 from typing import NamedTuple
 
 from placer.greedy.bound import fits_beside_bound_pods, pool_milli_left
-from placer.greedy.cores import NO_CORES, most_ownable_cpus, pick_cores
+from placer.greedy.cores import NO_CORES, ownable_cpus_of_core_class, pick_cores
 from placer.greedy.devices import pick_devices
 from placer.greedy.inside import DevicesTaken
 from placer.greedy.masks import cell_sets_holding
@@ -45,7 +45,7 @@ class AlignedContainers(NamedTuple):
     beyond: int
 
 
-def pick_containers(node: NodeState, shape: Shape, fit: Fit) -> AlignedContainers | None:
+def place_aligned_containers(node: NodeState, shape: Shape, fit: Fit) -> AlignedContainers | None:
     """Return a place in which every container keeps its policy, or None if none was found."""
     everywhere = tuple(range(len(node.cells)))
     picked: DevicesTaken | None = None
@@ -85,7 +85,7 @@ def _supply(node: NodeState, shape: Shape, fit: Fit, free: Sequence[tuple[int, .
     cpus = [0] * (cells + 1)
     if shape.owned_cpus:
         for c in node.cores:
-            cpus[c.cell] += most_ownable_cpus(c, fit)
+            cpus[c.cell] += ownable_cpus_of_core_class(c, fit)
     if shape.pool is not None and fit.binds(shape):
         cpus = [*pool_milli_left(node, shape.pool), 0]
     goods = zip(*(cell.amounts for cell in node.cells), strict=True)

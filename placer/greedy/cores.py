@@ -13,14 +13,14 @@ NO_CORES = CoreTake()
 """Nothing of a core class."""
 
 
-def after_cores(c: CoreClass, take: CoreTake) -> CoreClass:
+def core_class_after(c: CoreClass, take: CoreTake) -> CoreClass:
     """Return what is left of a class, which is right only if ``broken`` is within ``cores``."""
     taken = c.taken + take.threads
     broken = max(-(-taken // c.free), c.broken, take.touched)
     return c._replace(cores=c.cores - take.whole, taken=taken, broken=broken)
 
 
-def most_ownable_cpus(c: CoreClass, fit: Fit) -> int:
+def ownable_cpus_of_core_class(c: CoreClass, fit: Fit) -> int:
     """Return how many CPUs of the class a pod of the fit could own at most."""
     if not fit.bind_required:
         return c.free_threads
@@ -55,7 +55,7 @@ def pick_cores(
         return (NO_CORES,) * len(node.cores)
     classes = node.cores
     usable = [i for i, c in enumerate(classes) if c.cell in cells and (only is None or i in only)]
-    if sum(most_ownable_cpus(classes[i], fit) for i in usable) < shape.owned_cpus:
+    if sum(ownable_cpus_of_core_class(classes[i], fit) for i in usable) < shape.owned_cpus:
         return None
     takes: dict[int, CoreTake] | None
     if fit.bind is BindPolicy.SPREAD_BY_PCPUS:
@@ -87,7 +87,7 @@ def whole_cores_free(node: NodeState) -> int:
 
 
 def _lost(c: CoreClass, take: CoreTake) -> int:
-    return c.whole_cores - after_cores(c, take).whole_cores
+    return c.whole_cores - core_class_after(c, take).whole_cores
 
 
 def _on_cores_of_their_own(c: CoreClass) -> int:
@@ -166,7 +166,7 @@ def _best_for_singles(
     rooms: dict[int, int] = {}
     for i in usable:
         taken = takes.get(i, NO_CORES)
-        c = after_cores(node.cores[i], taken)
+        c = core_class_after(node.cores[i], taken)
         if taken.threads or not c.free_threads:
             continue
         left[i] = c

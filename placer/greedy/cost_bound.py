@@ -13,8 +13,8 @@ from placer.greedy.columns import (
     ROOM_MEMORY,
     ROOM_MILLI,
     Mask,
-    NodeColumnIndex,
     NodeColumnLayout,
+    NodeColumnName,
     Numbers,
     ShareQuantity,
 )
@@ -69,8 +69,8 @@ class PlacementCostBound:
         # A pool needs one CPU, however many pods run in it.
         in_pool = sum(count for shape, count in pods if shape.shared)
         best_effort = sum(count for shape, count in pods if shape.best_effort)
-        least[NodeColumnIndex.POOL_CPUS] -= max(0, in_pool - 1)
-        least[NodeColumnIndex.BEST_EFFORT_CPUS] -= max(0, best_effort - 1)
+        least[NodeColumnName.POOL_CPUS] -= max(0, in_pool - 1)
+        least[NodeColumnName.BEST_EFFORT_CPUS] -= max(0, best_effort - 1)
         on_one = [pair for shape, _ in pods for pair in columns.least_on_one(shape)]
         asked = np.flatnonzero(least)
         columns_on_one = [column for column, _ in on_one]
@@ -135,7 +135,7 @@ class PlacementCostBound:
 
         """
         costs: Numbers = np.zeros((WIDTH + 1, len(rows)), dtype=np.int64)
-        costs[AT[OPENED]] = rows.numbers[NodeColumnIndex.OFFERED]
+        costs[AT[OPENED]] = rows.numbers[NodeColumnName.OFFERED]
         owners = []
         for (bound, count), means in zip(self._shapes, terms, strict=True):
             if bound.minds_nodes:
@@ -162,7 +162,7 @@ class PlacementCostBound:
 
     def _by_strategy(self, rows: NodeRows, layouts: Sequence[NodeState]) -> Numbers:
         """Return what the strategy counts of the pods there, or the points of rooms lost."""
-        there, coming = rows.numbers[NodeColumnIndex.PODS], self._pods
+        there, coming = rows.numbers[NodeColumnName.PODS], self._pods
         lost: Numbers = np.zeros(len(rows), dtype=np.int64)
         if self._strategy is NodeStrategy.PACK:
             lost[there == 0] = FIRST_WEIGHT
@@ -174,7 +174,7 @@ class PlacementCostBound:
         elif self._milli or self._memory:
             free = rows.numbers[ROOM_MILLI] >= self._milli
             free &= rows.numbers[ROOM_MEMORY] >= self._memory
-            lost = rows.numbers[NodeColumnIndex.ROOM_POINTS] - _POINTS[np.add.reduce(free, axis=0)]
+            lost = rows.numbers[NodeColumnName.ROOM_POINTS] - _POINTS[np.add.reduce(free, axis=0)]
         return lost
 
     def _sets_lost(self, rows: NodeRows) -> Numbers:
@@ -199,11 +199,11 @@ class PlacementCostBound:
             return np.zeros(len(rows), dtype=np.int64)
         wanted = sum(need.count * count for need, count in shares)
         least = min((need.share.percent or 0 for need, _ in shares), default=0)
-        fit = rows.numbers[NodeColumnIndex.MOST_PERCENT_OF_A_SHARED_GPU] >= least
+        fit = rows.numbers[NodeColumnName.MOST_PERCENT_OF_A_SHARED_GPU] >= least
         if sum(count for _, count in shares) > 1:
             return np.full(len(rows), wanted)
         there: Numbers = np.where(
-            fit, np.minimum(rows.numbers[NodeColumnIndex.SHARED_GPUS], wanted), 0
+            fit, np.minimum(rows.numbers[NodeColumnName.SHARED_GPUS], wanted), 0
         )
         return there
 
@@ -225,8 +225,8 @@ def _by_cores(
         owners: (CPUs of a pod, what its shape means, how many pods).
 
     """
-    whole = rows.numbers[NodeColumnIndex.CPUS_OF_WHOLE_CORES]
-    on_broken = rows.numbers[NodeColumnIndex.OWNABLE_CPUS] - whole
+    whole = rows.numbers[NodeColumnName.CPUS_OF_WHOLE_CORES]
+    on_broken = rows.numbers[NodeColumnName.OWNABLE_CPUS] - whole
     bind: Numbers = np.zeros(len(rows), dtype=np.int64)
     lost, threads, apart = bind.copy(), bind.copy(), bind.copy()
     for owned, terms, count in owners:
@@ -243,7 +243,7 @@ def _by_cores(
         apart = np.maximum(apart, np.where(terms["spread"] > 0, owned - free, 0))
     lost += np.maximum(-(-(threads - on_broken) // owners[0][1]["widest"]), 0)
     # Threads on cores of their own break as many cores, however they are counted.
-    return bind, np.maximum(lost, apart - rows.numbers[NodeColumnIndex.BROKEN_CORES])
+    return bind, np.maximum(lost, apart - rows.numbers[NodeColumnName.BROKEN_CORES])
 
 
 def _foreseen(columns: NodeColumnLayout, shapes: Iterable[Shape]) -> list[int]:

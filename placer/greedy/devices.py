@@ -5,7 +5,7 @@ from collections.abc import Collection
 from placer.greedy.inside import DevicesTaken
 from placer.greedy.joint import Taken, incomplete_groups_taken, pick_devices_in_scopes
 from placer.greedy.mig import (
-    after_devices,
+    banks_after,
     mig_instances_overlap,
     pick_mig_instances,
     usable_mig_points,
@@ -15,8 +15,8 @@ from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS
 from placer_models.links.allowed import free_counts_within_scope
 from placer_models.links.board import DeviceSet, pair_minimum, pair_sum
-from placer_models.links.permitted import best_permitted
-from placer_models.links.usable import devices_in_usable_sets
+from placer_models.links.permitted import best_permitted_devices
+from placer_models.links.usable import usable_set_device_count
 from placer_models.problem.banks import DeviceBank, ShareTake
 from placer_models.problem.fits import JointFit
 from placer_models.problem.node_state import NodeState
@@ -94,7 +94,7 @@ def _pick(
     """Return the best whole devices of one type, or None if no set of them is permitted."""
     scope = shape.scope_of(bank.type)
     if bank.type == GPU:
-        best = best_permitted(bank.board, want, free, scope)
+        best = best_permitted_devices(bank.board, want, free, scope)
         return best.counts if best else None
     found = [
         _nearest(bank, room, want, near)
@@ -168,17 +168,17 @@ def usable_device_points_lost(
         if bank.type == GPU and (any(taken) or opened):
             gone = _with_shares(taken, opened)
             left = tuple(have - take for have, take in zip(bank.free, gone, strict=True))
-            before = devices_in_usable_sets(bank.board, bank.free)
-            lost += GPU_POINTS * (before - devices_in_usable_sets(bank.board, left))
+            before = usable_set_device_count(bank.board, bank.free)
+            lost += GPU_POINTS * (before - usable_set_device_count(bank.board, left))
     if any(bank.cuts for bank in banks):
-        lost += usable_mig_points(banks) - usable_mig_points(after_devices(banks, counts))
+        lost += usable_mig_points(banks) - usable_mig_points(banks_after(banks, counts))
     return lost
 
 
 def usable_device_points(node: NodeState) -> int:
     """Return the points of tier ``usable`` of the node's free GPUs and instances."""
     whole = sum(
-        GPU_POINTS * devices_in_usable_sets(bank.board, bank.free)
+        GPU_POINTS * usable_set_device_count(bank.board, bank.free)
         for bank in node.banks
         if bank.type == GPU
     )

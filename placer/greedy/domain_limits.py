@@ -7,7 +7,7 @@ import numpy as np
 
 from placer.greedy.columns import Mask, Numbers
 from placer_models.domains import NO_DOMAIN
-from placer_models.problem.tasks import DomainTask
+from placer_models.problem.tasks import ProblemDomainLimit
 
 
 class _Domains(NamedTuple):
@@ -28,7 +28,7 @@ class _Domains(NamedTuple):
 class DomainCounts:
     """How many pods are in each domain that a limit looks at."""
 
-    def __init__(self, tasks: Sequence[DomainTask], shapes: int, nodes: int) -> None:
+    def __init__(self, tasks: Sequence[ProblemDomainLimit], shapes: int, nodes: int) -> None:
         """Begin with the running pods, and nothing placed.
 
         Args:
@@ -129,7 +129,7 @@ class DomainCounts:
         return found
 
 
-def _domains(task: DomainTask) -> _Domains:
+def _domains(task: ProblemDomainLimit) -> _Domains:
     return _Domains(
         np.frombuffer(task.domains.column, dtype=np.int64),
         np.array(task.here, dtype=np.int64),

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from placer.greedy.cores import cells_of_cpus, most_ownable_cpus
+from placer.greedy.cores import cells_of_cpus, ownable_cpus_of_core_class
 from placer.greedy.offer import Chooser, PlacePrice, PricedChoice
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.policy import ExclusivePolicy, Strength
@@ -90,7 +90,7 @@ def _sharing(
     ]
     rooms = sorted((room for room in rooms if room[0]), key=lambda room: (-room[0], room[1]))
     unheld = _without(node, held, cells)
-    have = sum(most_ownable_cpus(c, fit) for c in unheld.cores)
+    have = sum(ownable_cpus_of_core_class(c, fit) for c in unheld.cores)
     for count, (room, _) in enumerate(rooms, start=1):
         have += room
         if have >= shape.owned_cpus:

@@ -8,7 +8,7 @@ import numpy as np
 
 from placer.greedy.columns import Numbers
 from placer.greedy.scorer import PodAsk, ScorerColumns
-from placer.greedy.shares import openable
+from placer.greedy.shares import free_device_positions
 from placer_models.demand import WHOLE_MILLI
 from placer_models.device import GPU
 from placer_models.device_share import WHOLE_PERCENT
@@ -141,7 +141,7 @@ def gpu_parts_left(node: NodeState) -> list[GpuLeft]:
         return []
     found = []
     for of_class, (free, members) in enumerate(zip(bank.free, bank.shareable, strict=False)):
-        may_open = openable(members, free)
+        may_open = free_device_positions(members, free)
         for index, device in enumerate(members):
             if device.shared and device.left[0]:
                 found.append(GpuLeft(MILLI_PER_PERCENT * device.left[0], of_class, index))

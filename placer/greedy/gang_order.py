@@ -7,23 +7,23 @@ from placer_models.goals import MEMBER_OF_MINIMUM_POINTS
 from placer_models.mig import mig_instance_memory_slices
 from placer_models.problem.dimensions import Amounts
 from placer_models.problem.problem import Problem
-from placer_models.problem.tasks import GangTask
+from placer_models.problem.tasks import ProblemGang
 
 _SortKey = tuple[int, ...]
 """Gangs of smaller keys come first."""
 
-Order = Callable[[Problem], Callable[[GangTask], _SortKey]]
+Order = Callable[[Problem], Callable[[ProblemGang], _SortKey]]
 """Makes the sort key for the gangs of a problem."""
 
 
-def largest_first(problem: Problem) -> Callable[[GangTask], _SortKey]:
+def largest_first(problem: Problem) -> Callable[[ProblemGang], _SortKey]:
     """Order by GPUs, then CPUs, then memory: what is hard to place has the first choice.
 
     The gang's largest pod is compared before all of its pods together; a gathered gang
     is as hard as one pod of its size.
     """
 
-    def key(gang: GangTask) -> _SortKey:
+    def key(gang: ProblemGang) -> _SortKey:
         sizes = _sizes(problem, gang.pods)
         whole = tuple(map(sum, zip(*sizes, strict=True)))
         hardest = whole if gang.gathered else tuple(map(max, zip(*sizes, strict=True)))
@@ -32,7 +32,7 @@ def largest_first(problem: Problem) -> Callable[[GangTask], _SortKey]:
     return key
 
 
-def most_value_first(problem: Problem) -> Callable[[GangTask], _SortKey]:
+def most_value_first(problem: Problem) -> Callable[[ProblemGang], _SortKey]:
     """Order by the points that a gang's minimum gives for its share of the fleet."""
     free = (
         sum(sum(bank.free) for node in problem.nodes for bank in node.banks if bank.type == GPU),
@@ -49,7 +49,7 @@ def most_value_first(problem: Problem) -> Callable[[GangTask], _SortKey]:
         sum(_share(problem, node.amounts) for node in problem.nodes),
     )
 
-    def key(gang: GangTask) -> _SortKey:
+    def key(gang: ProblemGang) -> _SortKey:
         cheapest = sorted(_sizes(problem, gang.pods))[: gang.minimum]
         asked = map(sum, zip(*cheapest, strict=True))
         share = max(

@@ -7,7 +7,7 @@ from placer.greedy.gang_order import hardest_first
 from placer.greedy.node_strategy import usable_node_points
 from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.offer import NO_PRICE
-from placer.greedy.switches import PcieSwitchUse, broken_switch_points
+from placer.greedy.switches import PodSwitchUse, whole_switch_points_lost
 from placer.state.out_of_time import raise_if_out_of_time
 from placer_models.device import GPU
 from placer_models.links.best import best_pair_sum, best_selection
@@ -29,7 +29,9 @@ class MembersOnOneNode:
     members: tuple[tuple[int, Choice], ...]
 
 
-def gather(table: GreedyNodeTable, pods: Sequence[int], minimum: int) -> list[tuple[int, Choice]]:
+def gather_on_one_node(
+    table: GreedyNodeTable, pods: Sequence[int], minimum: int
+) -> list[tuple[int, Choice]]:
     """Return places on the node that hosts the most of the pods, at the least cost.
 
     The answer is empty if no node hosts the minimum. Nothing is taken.
@@ -136,10 +138,10 @@ def _one_by_one(
         lost = usable_node_points(before) - usable_node_points(table.left(state))
         if before.switches:
             takers = [
-                PcieSwitchUse.of(problem.shape_on(problem.pods[pod], before), place)
+                PodSwitchUse.of(problem.shape_on(problem.pods[pod], before), place)
                 for pod, place in members
             ]
-            lost += broken_switch_points(before, takers)
+            lost += whole_switch_points_lost(before, takers)
     spare = table.spare(state)
     cost = (-len(members), *priced, short, lost, spare)
     return MembersOnOneNode(cost, tuple(members))

@@ -146,7 +146,7 @@ def _met(node: NodeState, choice: Choice, level: AffinityLevel) -> Iterator[_Gue
             yield c.guests if level is AffinityLevel.CORE else node.cells[c.cell].guests
 
 
-def guest_of_shape(node: NodeState, shape: Shape) -> Guest | None:
+def pod_as_affinity_guest(node: NodeState, shape: Shape) -> Guest | None:
     """Return the guest that a pod of the shape is once it is there, or None if it is none."""
     affinity = shape.in_node_affinity
     if affinity is None:

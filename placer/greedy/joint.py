@@ -10,13 +10,13 @@ from placer_models.alignment import fewest_cells
 from placer_models.device import GPU
 from placer_models.goals import JOINT
 from placer_models.links.allowed import (
+    allowed_device_sets,
     count_offered_device_sets,
     free_counts_within_scope,
     is_partition,
-    offered_sets,
 )
 from placer_models.links.board import LinkedDeviceClasses
-from placer_models.links.permitted import best_permitted
+from placer_models.links.permitted import best_permitted_devices
 from placer_models.policy import DeviceScope
 from placer_models.problem.fits import JointFit
 
@@ -178,10 +178,12 @@ def _sets(
     """Yield sets of the leading type, the likeliest first."""
     kind, size = wish.types[lead]
     mine = free[kind]
-    best = best_permitted(board, size, mine)
+    best = best_permitted_devices(board, size, mine)
     first = [best.counts] if best else []
     if count_offered_device_sets(board, size, mine) <= MOST_LOOKED_AT:
-        return chain(first, (selection.counts for selection in offered_sets(board, size, mine)))
+        return chain(
+            first, (selection.counts for selection in allowed_device_sets(board, size, mine))
+        )
     others = _by_groups(wish, lead, board, free)
     return chain(first, (c for c in others if not board.honored or is_partition(board, c)))
 
@@ -202,7 +204,7 @@ def _by_groups(
                 count if group in inside else 0
                 for group, count in zip(wish.groups[lead], free[kind], strict=True)
             )
-            best = best_permitted(board, size, within)
+            best = best_permitted_devices(board, size, within)
             if best is not None:
                 yield best.counts
             yield _covering(wish.groups[lead], within, size)

@@ -16,9 +16,9 @@ from placer.greedy.gang_order import hardest_first
 from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.offer import AT, NO_PRICE, PlacePrice
 from placer_models.goals import AFTER_PLACED, GATHERING
-from placer_models.network import GatherOrSpread
+from placer_models.network import LevelRuleKind
 from placer_models.problem.problem import Choice
-from placer_models.problem.tasks import GangTask, ProblemLevelRule
+from placer_models.problem.tasks import ProblemGang, ProblemLevelRule
 
 MOST_REGIONS = 4
 """How many regions are tried for one gang with one set of its wishes."""
@@ -29,7 +29,7 @@ DEARER = sum(tier in AT for tier in AFTER_PLACED[: AFTER_PLACED.index(GATHERING)
 _Places = list[tuple[int, Choice]]
 
 
-def place_at_levels(table: GreedyNodeTable, gang: GangTask, most: int) -> bool:
+def place_at_levels(table: GreedyNodeTable, gang: ProblemGang, most: int) -> bool:
     """Place members of a gang, none of which is placed yet.
 
     Returns:
@@ -58,7 +58,7 @@ def place_at_levels(table: GreedyNodeTable, gang: GangTask, most: int) -> bool:
     return True
 
 
-def nodes_for_next_member(table: GreedyNodeTable, gang: GangTask) -> Mask:
+def nodes_for_next_member(table: GreedyNodeTable, gang: ProblemGang) -> Mask:
     """Return which nodes may take one more member, given those already placed."""
     nodes = _nodes_of(table, gang)
     mask = np.ones(len(table.problem.nodes), dtype=np.bool_)
@@ -75,17 +75,17 @@ def _open(table: GreedyNodeTable, task: ProblemLevelRule, nodes: Sequence[int]) 
     domains = table.domains(task.level)
     taken = domains[list(nodes)]
     match task.grouping:
-        case GatherOrSpread.GATHER:
+        case LevelRuleKind.GATHER:
             return domains == taken[0] if len(taken) else np.ones(len(domains), dtype=np.bool_)
-        case GatherOrSpread.SPREAD:
+        case LevelRuleKind.SPREAD:
             counts = np.bincount(taken, minlength=int(domains.max(initial=0)) + 1)
             return counts[domains] < task.count
-        case GatherOrSpread.MULTIPLES:
+        case LevelRuleKind.MULTIPLES:
             # What is left over is taken back when a domain is full.
             return np.ones(len(domains), dtype=np.bool_)
 
 
-def _nodes_of(table: GreedyNodeTable, gang: GangTask) -> list[int]:
+def _nodes_of(table: GreedyNodeTable, gang: ProblemGang) -> list[int]:
     """Return the node of each member that has a place."""
     return [place.node for pod in gang.pods if (place := table.place_of(pod))]
 
@@ -95,7 +95,7 @@ class _Filling:
     """Fills regions with the members of one gang, which are then placed in the table."""
 
     table: GreedyNodeTable
-    gang: GangTask
+    gang: ProblemGang
     most: int
     pods: list[int] = field(init=False)
     rooms: dict[int, int] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class _Filling:
         must: list[Sequence[int]] = [range(len(problem.nodes))] if self.gang.gathered else []
         wish: list[Sequence[int]] = []
         for task in self.gang.levels:
-            if task.grouping is GatherOrSpread.GATHER:
+            if task.grouping is LevelRuleKind.GATHER:
                 (must if task.required else wish).append(problem.domains[task.level])
         wish.sort(key=lambda domains: len(set(domains)))
         for kept in range(len(wish), -1, -1):
@@ -127,8 +127,8 @@ class _Filling:
         tasks = [
             task
             for task in self.gang.levels
-            if task.grouping is GatherOrSpread.MULTIPLES
-            or (task.grouping is GatherOrSpread.GATHER and not task.required)
+            if task.grouping is LevelRuleKind.MULTIPLES
+            or (task.grouping is LevelRuleKind.GATHER and not task.required)
         ]
         tasks.sort(key=lambda task: len(set(problem.domains[task.level])))
         self._fill(nodes, tasks, self.table.mark())
@@ -216,14 +216,14 @@ class _Filling:
         wished = mask
         nodes = _nodes_of(self.table, self.gang)
         for task in self.gang.levels:
-            if task.grouping is GatherOrSpread.SPREAD and not task.required:
+            if task.grouping is LevelRuleKind.SPREAD and not task.required:
                 wished = wished & _open(self.table, task, nodes)
         found = self.table.find(pod, wished)
         return found if found is not None or wished is mask else self.table.find(pod, mask)
 
     def _trim(self, tasks: Sequence[ProblemLevelRule], mark: int) -> None:
         """Take back the members left over from multiples in each domain, the last ones first."""
-        tasks = [task for task in tasks if task.grouping is GatherOrSpread.MULTIPLES]
+        tasks = [task for task in tasks if task.grouping is LevelRuleKind.MULTIPLES]
         kept = placed = self.table.since(mark)
         before = None
         while before != len(kept):
@@ -242,7 +242,7 @@ class _Filling:
             if task.required or not nodes:
                 continue
             counts = np.bincount(self.table.domains(task.level)[list(nodes)])
-            if task.grouping is GatherOrSpread.GATHER:
+            if task.grouping is LevelRuleKind.GATHER:
                 short += int((counts > 0).sum()) - 1
             else:
                 short += int(np.maximum(counts - task.count, 0).sum())

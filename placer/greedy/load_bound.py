@@ -1,8 +1,9 @@
 """Load bounds: the least that a pod costs by a strategy that looks at the pods on a node.
 
-The costs are those of `placer_models.node_strategy.strategy_cost`, for all nodes at once. There
-they are whole numbers from exact fractions; here floating-point numbers are rounded to the safe
-side, so that a bound is at most one below for a single pod, and the cost itself nearly always.
+The costs are those of `placer_models.node_strategy.pod_cost_by_node_strategy`, for all nodes at
+once. There they are whole numbers from exact fractions; here floating-point numbers are rounded to
+the safe side, so that a bound is at most one below for a single pod, and the cost itself nearly
+always.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.columns import LOAD_WEIGHT, NodeColumnIndex, NodeColumnLayout, Numbers
+from placer.greedy.columns import LOAD_WEIGHT, NodeColumnLayout, NodeColumnName, Numbers
 from placer.greedy.node_rows import NodeRows
 from placer_models.node_strategy import MILLION, NodeStrategy
 from placer_models.problem.node_state import NodeState
@@ -66,7 +67,7 @@ class StrategyCostBound:
                 adds = self._adds[:, rows.layouts]
                 beside = _below(_sum(weights * new + adds * (present / LOAD_WEIGHT)))
                 # Each share of a pod beside another is rounded down by itself.
-                beside -= 2 * rows.numbers[NodeColumnIndex.NEWCOMERS]
+                beside -= 2 * rows.numbers[NodeColumnName.NEWCOMERS]
                 found = _below(alone) + np.maximum(0, beside)
             case NodeStrategy.MOST_BALANCED if self._count == 1:
                 found = self._variance(weights * (used + new) + own, weights)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from placer.greedy.cores import NO_CORES, most_ownable_cpus, pick_cores
+from placer.greedy.cores import NO_CORES, ownable_cpus_of_core_class, pick_cores
 from placer.greedy.inside import PlaceInside, TierCosts
 from placer.greedy.numa_strategy import core_choices_by_strategy
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
@@ -33,7 +33,9 @@ def core_options(
     caches = [c.cache for c in node.cores]
     for strict in (replace(fit, bind_required=True), fit):
         rooms = {
-            i: most_ownable_cpus(c, strict) for i, c in enumerate(node.cores) if c.cell in cells
+            i: ownable_cpus_of_core_class(c, strict)
+            for i, c in enumerate(node.cores)
+            if c.cell in cells
         }
         narrow: list[Collection[int]] = []
         if fit.fewest_packages is not None:

@@ -35,13 +35,13 @@ def pick_mig_instances(
     bank = banks[position]
     used = set(near)
     for _ in range(want):
-        left = after_devices(banks, counts)[position].free
+        left = banks_after(banks, counts)[position].free
         options = []
         for i, (free, may) in enumerate(zip(left, room, strict=True)):
             if free and may:
                 one = tuple(int(j == i) for j in range(len(room)))
                 trial = (*counts[:position], _plus(counts[position], one), *counts[position + 1 :])
-                lost = -usable_mig_points(after_devices(banks, trial))
+                lost = -usable_mig_points(banks_after(banks, trial))
                 options.append((bank.cells[i] not in used, lost, bank.cuts[i].gpu, i, trial))
         if not options:
             return None
@@ -52,7 +52,7 @@ def pick_mig_instances(
     return counts
 
 
-def after_devices(banks: tuple[DeviceBank, ...], taken: _Counts) -> tuple[DeviceBank, ...]:
+def banks_after(banks: tuple[DeviceBank, ...], taken: _Counts) -> tuple[DeviceBank, ...]:
     """Return what is left of banks: without MIG instances that overlap those taken."""
     gone = {
         (cut.gpu, part)

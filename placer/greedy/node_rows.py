@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from placer.greedy.columns import CellColumn, Indices, NodeColumnLayout, NodeRow, Numbers
+from placer.greedy.columns import CellColumnName, Indices, NodeColumnLayout, NodeRow, Numbers
 
 
 class NodeRows:
@@ -25,7 +25,7 @@ class NodeRows:
     def of(cls, columns: NodeColumnLayout, rows: Sequence[NodeRow]) -> "NodeRows":
         """Return the rows of all nodes together."""
         most = max((len(row.cells) for row in rows), default=0)
-        in_cell = len(CellColumn) + len(columns.types)
+        in_cell = len(CellColumnName) + len(columns.types)
         numbers = np.array([row.numbers for row in rows], dtype=np.int64)
         cells: Numbers = np.zeros((in_cell, len(rows), most), dtype=np.int64)
         lengths = np.array([len(row.cells) for row in rows], dtype=np.intp)
@@ -92,7 +92,7 @@ def first_of_each(codes: Indices) -> tuple[Indices, Indices]:
     return nodes, first[codes]
 
 
-class LargestSpare:
+class LargestSpareByColumn:
     """The most that any node has in each column of what is spare.
 
     Attributes:

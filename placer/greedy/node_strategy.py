@@ -3,9 +3,9 @@
 from placer.greedy.cores import whole_cores_free, whole_cores_lost
 from placer.greedy.devices import usable_device_points, usable_device_points_lost
 from placer.greedy.inside import PlaceInside
-from placer.greedy.switches import PcieSwitchUse, broken_switch_points
+from placer.greedy.switches import PodSwitchUse, whole_switch_points_lost
 from placer_models.goals import WHOLE_CORE_POINTS
-from placer_models.node_strategy import strategy_cost
+from placer_models.node_strategy import pod_cost_by_node_strategy
 from placer_models.problem.dimensions import MEMORY, SHARED_POOL, amounts_left
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.rooms import room_points
@@ -15,12 +15,12 @@ def node_strategy_cost(place: PlaceInside) -> int:
     """Return points of tier ``usable`` that the node loses, or what another strategy counts."""
     node, shape, fit, devices = place.node, place.shape, place.fit, place.devices
     if node.load is not None and fit.ask is not None:
-        return strategy_cost(node.load, fit.ask)
+        return pod_cost_by_node_strategy(node.load, fit.ask)
     left = amounts_left(node.amounts, shape.amounts_on(node))
     lost = node.room_points - room_points(node.rooms, left[SHARED_POOL], left[MEMORY])
     lost += usable_device_points_lost(node, devices.counts, devices.shares)
     if node.switches and (shape.devices or shape.shares):
-        lost += broken_switch_points(node, [PcieSwitchUse.of(shape, devices)])
+        lost += whole_switch_points_lost(node, [PodSwitchUse.of(shape, devices)])
     return lost + WHOLE_CORE_POINTS * whole_cores_lost(node, place.cores)
 
 

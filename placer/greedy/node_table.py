@@ -13,10 +13,10 @@ from placer.greedy.chooser import choose_respecting_others
 from placer.greedy.columns import Indices, Mask, NodeColumnLayout, Numbers
 from placer.greedy.cost_bound import PlacementCostBound
 from placer.greedy.free_nodes import state_with_one_gpu_visible
-from placer.greedy.node_rows import LargestSpare, NodeRows, first_of_each
+from placer.greedy.node_rows import LargestSpareByColumn, NodeRows, first_of_each
 from placer.greedy.offer import BY_STRATEGY
 from placer.greedy.ranking import FEW, Ranking, StateBid
-from placer.greedy.scored_nodes import TableScorer
+from placer.greedy.scored_nodes import NodeTableScorer
 from placer.greedy.scorer import ANY_GPU, NodeScorer
 from placer.greedy.states import States
 from placer.greedy.taking import after
@@ -61,7 +61,7 @@ class GreedyNodeTable:
 
     Attributes:
         problem: The batch that is placed now.
-        terms: What all problems that it turns to agree in, as `node_table_key_of` returns it.
+        terms: What all problems that it turns to agree in, as `node_table_reuse_key` returns it.
         affinity: Which pods are beside which; None if no pod asks about others.
         stop: As in `place_greedily`.
 
@@ -70,7 +70,7 @@ class GreedyNodeTable:
     def __init__(self, problem: Problem) -> None:
         """Begin with nothing placed."""
         self.stop: Stop | None = None
-        self.terms = node_table_key_of(problem)
+        self.terms = node_table_reuse_key(problem)
         self._columns = self.terms.columns
         self._known = States(self._columns)
         self._nodes = PersistentTuple.of(problem.nodes)
@@ -78,7 +78,7 @@ class GreedyNodeTable:
         self._states: Indices = np.array(states, dtype=np.intp)
         self._rows = NodeRows.of_states(self._columns, self._states, self._known.row)
         self._kept = len(self._known)
-        self._largest = LargestSpare(self._columns, self._rows)
+        self._largest = LargestSpareByColumn(self._columns, self._rows)
         # A demand is a shape with its fits: what bounds, bids and rankings are about.
         self._demands: dict[tuple[Shape, Fits, tuple[Shape, ...]], int] = {}
         self._demands_of: RecentlyUsed[tuple[int, ...], tuple[object, list[int]]]
@@ -90,7 +90,7 @@ class GreedyNodeTable:
         self._rankings = RecentlyUsed[tuple[int, frozenset[int]], Ranking](
             max(MOST_RANKINGS, of_few)
         )
-        self._scored: TableScorer | None = None
+        self._scored: NodeTableScorer | None = None
         self._changed: list[int] = []
         self._journal: list[tuple[int, int]] = []
         self._choices: Choices = {}
@@ -102,7 +102,7 @@ class GreedyNodeTable:
         """Take everything back, and begin with another batch on nodes that may have changed.
 
         Args:
-            problem: The batch; it has as many nodes, and the same terms (`node_table_key_of`).
+            problem: The batch; it has as many nodes, and the same terms (`node_table_reuse_key`).
 
         """
         before = {self._choices[pod].node: state for pod, state in reversed(self._journal)}
@@ -137,7 +137,7 @@ class GreedyNodeTable:
         if scorer is not None:
             states = map(self.left, self._states.tolist())
             unit = self.problem.dimensions[MEMORY].unit
-            self._scored = TableScorer(scorer, list(states), unit)
+            self._scored = NodeTableScorer(scorer, list(states), unit)
 
     def _forget(self) -> None:
         """Forget the states that no node is in, except those that a bid on a node would leave."""
@@ -461,6 +461,6 @@ def _fewest_lost_first(mask: Mask, lost: Numbers) -> Iterator[Mask]:
         mask = mask & ~few
 
 
-def node_table_key_of(problem: Problem) -> NodeTableReuseKey:
+def node_table_reuse_key(problem: Problem) -> NodeTableReuseKey:
     """Return the terms of a Problem."""
     return NodeTableReuseKey(len(problem.nodes), NodeColumnLayout.of(problem), problem.encoding)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import assert_never
 
-from placer.greedy.cores import NO_CORES, most_ownable_cpus, pick_cores
+from placer.greedy.cores import NO_CORES, ownable_cpus_of_core_class, pick_cores
 from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import NumaStrategy
@@ -66,7 +66,7 @@ def core_choices_by_strategy(
         rooms: Counter[int] = Counter()
         for c in node.cores:
             if c.cell in cells:
-                rooms[c.cell] += most_ownable_cpus(c, strict)
+                rooms[c.cell] += ownable_cpus_of_core_class(c, strict)
         roomy = sorted(+rooms, key=lambda cell: (-rooms[cell], cell))
         if chosen.strategy is NumaStrategy.DISTRIBUTE_EVENLY:
             yield from _even(node, shape, strict, near, roomy)

@@ -5,15 +5,15 @@ from collections.abc import Iterator, Sequence
 
 from placer.greedy.cache import GreedyCache
 from placer.greedy.gang_order import Order, hardest_first, largest_first, most_value_first
-from placer.greedy.gather import gather
+from placer.greedy.gather import gather_on_one_node
 from placer.greedy.levels import nodes_for_next_member, place_at_levels
 from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.scorer import NodeScorer
 from placer.state.out_of_time import Stop
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
-from placer_models.network import GatherOrSpread
+from placer_models.network import LevelRuleKind
 from placer_models.problem.problem import Choice, Choices, Problem
-from placer_models.problem.tasks import GangTask
+from placer_models.problem.tasks import ProblemGang
 from placer_models.records import record
 
 
@@ -165,7 +165,7 @@ def _sorted(
     return tuple(sorted(found, key=lambda unit: (key(problem.gangs[unit.gangs[0]]), unit.gangs)))
 
 
-def _gangs(problem: Problem, level: int) -> list[GangTask]:
+def _gangs(problem: Problem, level: int) -> list[ProblemGang]:
     return [gang for gang in problem.gangs if gang.level == level]
 
 
@@ -208,7 +208,7 @@ def _place_minima(table: GreedyNodeTable, unit: PlacementUnit, *, alone: bool) -
     return False
 
 
-def _place_minimum(table: GreedyNodeTable, gang: GangTask, *, alone: bool) -> bool:
+def _place_minimum(table: GreedyNodeTable, gang: ProblemGang, *, alone: bool) -> bool:
     """Place as many members as the gang needs; return whether that worked.
 
     Args:
@@ -218,11 +218,11 @@ def _place_minimum(table: GreedyNodeTable, gang: GangTask, *, alone: bool) -> bo
 
     """
     if gang.levels or (gang.gathered and table.affinity is not None):
-        counted = any(task.grouping is GatherOrSpread.MULTIPLES for task in gang.levels)
+        counted = any(task.grouping is LevelRuleKind.MULTIPLES for task in gang.levels)
         most = gang.minimum if alone and not counted else len(gang.pods)
         return place_at_levels(table, gang, most)
     if gang.gathered:
-        found = gather(table, gang.pods, gang.minimum)
+        found = gather_on_one_node(table, gang.pods, gang.minimum)
         for pod, choice in found[: gang.minimum] if alone else found:
             table.take(pod, choice)
         return bool(found)
@@ -250,7 +250,7 @@ def _place_members(table: GreedyNodeTable, pods: Sequence[int], most: int) -> in
     return placed
 
 
-def _place_rest(table: GreedyNodeTable, gang: GangTask) -> None:
+def _place_rest(table: GreedyNodeTable, gang: ProblemGang) -> None:
     """Place the members that have no place yet, if the gang has its minimum."""
     places = [place for pod in gang.pods if (place := table.place_of(pod))]
     if len(places) < gang.minimum or not places:
@@ -270,9 +270,11 @@ def _place_rest(table: GreedyNodeTable, gang: GangTask) -> None:
             table.take(pod, bid.choice.on(node))
 
 
-def _place_rest_at_levels(table: GreedyNodeTable, gang: GangTask, waiting: Sequence[int]) -> None:
+def _place_rest_at_levels(
+    table: GreedyNodeTable, gang: ProblemGang, waiting: Sequence[int]
+) -> None:
     """Place members on nodes where the levels that the gang asks for allow one more."""
-    if any(task.grouping is GatherOrSpread.MULTIPLES for task in gang.levels):
+    if any(task.grouping is LevelRuleKind.MULTIPLES for task in gang.levels):
         return  # They come together with the minimum, or not at all.
     for pod in waiting:
         choice = table.find(pod, nodes_for_next_member(table, gang))

@@ -35,7 +35,7 @@ themselves, by what is there behind it.
 _COSTS = tuple((AT[tier], cost) for family in FAMILIES for tier, cost in family.COSTS.items())
 
 
-def price_of(place: PlaceInside) -> PlacePrice:
+def price_of_place(place: PlaceInside) -> PlacePrice:
     """Return what a place costs, before other pods there are looked at."""
     parts = list(NO_PRICE)
     for position, cost in _COSTS:

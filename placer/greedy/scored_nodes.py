@@ -6,13 +6,13 @@ import numpy as np
 
 from placer.greedy.columns import Indices, Mask, Numbers
 from placer.greedy.free_nodes import FreeColumns, ask_of, has_gpu_shares_in_percent
-from placer.greedy.scorer import ANY_GPU, NodeScorer, ScorerOfKinds
+from placer.greedy.scorer import ANY_GPU, AlikeNodeScorer, NodeScorer
 from placer_models.device import GPU
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Shape
 
 
-class TableScorer:
+class NodeTableScorer:
     """The scorer of a table, and the columns that it looks at.
 
     Attributes:
@@ -32,8 +32,8 @@ class TableScorer:
 
     @property
     def kinds(self) -> Indices | None:
-        """What tells nodes with as much left apart, as `ScorerOfKinds` says it; None: anything."""
-        return self.scorer.kinds if isinstance(self.scorer, ScorerOfKinds) else None
+        """What tells nodes with as much left apart, as `AlikeNodeScorer` says; None: anything."""
+        return self.scorer.kinds if isinstance(self.scorer, AlikeNodeScorer) else None
 
     def write(self, at: int, node: NodeState) -> None:
         """Note what is left on a node now."""

@@ -103,7 +103,7 @@ class NodeScorer(Protocol):
 
 
 @runtime_checkable
-class ScorerOfKinds(Protocol):
+class AlikeNodeScorer(Protocol):
     """A `NodeScorer` that tells which nodes are alike to it: those are scored once, not each."""
 
     @property

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from placer.greedy.columns import CellColumn, Indices, Mask, NodeColumnLayout, Numbers
+from placer.greedy.columns import CellColumnName, Indices, Mask, NodeColumnLayout, Numbers
 from placer.greedy.node_rows import NodeRows
 from placer_models.device import GPU
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, Tier
-from placer_models.links.permitted import best_permitted_minimum
+from placer_models.links.permitted import best_permitted_slowest_pair
 from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Fit, Shape
@@ -85,7 +85,7 @@ class ShapeCostBound:
             self.wishes_for_few_cells.append((LOCALITY_NUMA_NODES, "close_beyond_one"))
         least = columns.least_in_cells(self.shape, only_whole_cores=self.only_whole_cores)
         self._least = [(int(column), int(least[column])) for column in np.flatnonzero(least)]
-        pools = (CellColumn.SHARED_MILLI, CellColumn.BEST_EFFORT_MILLI)
+        pools = (CellColumnName.SHARED_MILLI, CellColumnName.BEST_EFFORT_MILLI)
         self._floating = [each for each in self._least if each[0] not in pools]
         self._by_layout: Numbers = np.zeros((len(_Terms._fields), 0), dtype=np.int64)
 
@@ -118,7 +118,7 @@ class ShapeCostBound:
         if limit == 1:
             return self._fits_in_one(rows, nodes, real=True)
         found: Mask = np.ones(len(nodes), dtype=np.bool_)
-        real = rows.cells[int(CellColumn.REAL), nodes]
+        real = rows.cells[int(CellColumnName.REAL), nodes]
         for column, least in self._least:
             fullest = np.sort(real * rows.cells[column, nodes], axis=1)[:, -limit:]
             found &= fullest.sum(axis=1) >= least
@@ -126,7 +126,7 @@ class ShapeCostBound:
 
     def _fits_in_one(self, rows: NodeRows, nodes: Indices, *, real: bool = False) -> Mask:
         """Return for which nodes one cell, or one NUMA node if ``real``, could hold a pod."""
-        each: Mask = rows.cells[int(CellColumn.REAL), nodes] >= int(real)
+        each: Mask = rows.cells[int(CellColumnName.REAL), nodes] >= int(real)
         for column, least in self._least if real else self._floating:
             each &= rows.cells[column, nodes] >= least
         found: Mask = np.logical_or.reduce(each, axis=1)
@@ -169,7 +169,7 @@ class ShapeCostBound:
         if gpus < 2 or self.shape.shares:
             return 0
         best = (
-            best_permitted_minimum(bank.board, gpus, self.shape.scope_of(GPU))
+            best_permitted_slowest_pair(bank.board, gpus, self.shape.scope_of(GPU))
             for bank in layout.banks
             if bank.type == GPU
         )

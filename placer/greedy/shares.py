@@ -18,9 +18,9 @@ from placer_models.device_share import (
 )
 from placer_models.goals import DEVICE_CHOICE
 from placer_models.links.allowed import free_counts_within_scope, partitions_matter_for
-from placer_models.links.permitted import best_permitted
-from placer_models.links.usable import devices_in_usable_sets
-from placer_models.policy import DeviceChoice, DeviceScope
+from placer_models.links.permitted import best_permitted_devices
+from placer_models.links.usable import usable_set_device_count
+from placer_models.policy import DeviceChoicePolicy, DeviceScope
 from placer_models.problem.banks import DeviceBank, ShareableDevice, ShareNeed, ShareTake
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Shape
@@ -142,7 +142,7 @@ def _allowed(
         return
     if size > 1 or limited:
         for room in dict.fromkeys((common, any_of)):
-            best = best_permitted(bank.board, size, room, scope)
+            best = best_permitted_devices(bank.board, size, room, scope)
             if best is not None:
                 yield best.counts
     if not limited or not bank.board.honored:
@@ -241,7 +241,7 @@ def _candidates(
         if cell is not None and cell not in cells:
             continue
         lost = _lost(bank, class_index)
-        free = openable(members, bank.free[class_index])
+        free = free_device_positions(members, bank.free[class_index])
         for at, device in enumerate(members):
             if not device.shared and at not in free:
                 continue
@@ -256,7 +256,7 @@ def _candidates(
                 yield ShareCandidate(off, opens, lost if opens else 0, rest, class_index, at)
 
 
-def openable(members: Sequence[ShareableDevice], free: int) -> Sequence[int]:
+def free_device_positions(members: Sequence[ShareableDevice], free: int) -> Sequence[int]:
     """Return the positions of the devices of a class of which nobody has a part.
 
     Pods that were given whole devices have the first of those that are alike, as they get them
@@ -274,13 +274,13 @@ def openable(members: Sequence[ShareableDevice], free: int) -> Sequence[int]:
     return unopened[:free]
 
 
-def _use(device: ShareableDevice, asked: ShareAmounts, choice: DeviceChoice | None) -> int:
+def _use(device: ShareableDevice, asked: ShareAmounts, choice: DeviceChoicePolicy | None) -> int:
     """Return the use of a device in millionths, signed so that less is better for the pod."""
     if choice is None:
         return 0
     has = whole_device_amounts(device.totals)
     used = used_millionths(share_left(has, device.left), has, asked)
-    return used if choice is DeviceChoice.LEAST_USED else -used
+    return used if choice is DeviceChoicePolicy.LEAST_USED else -used
 
 
 def _off_the_choice(place: PlaceInside) -> int:
@@ -310,7 +310,7 @@ def _lost(bank: DeviceBank, class_index: int) -> int:
     if bank.type != GPU or not free[class_index]:
         return 0
     left = _with(free, class_index, free[class_index] - 1)
-    return devices_in_usable_sets(bank.board, free) - devices_in_usable_sets(bank.board, left)
+    return usable_set_device_count(bank.board, free) - usable_set_device_count(bank.board, left)
 
 
 def _of_classes(found: list[ShareCandidate], counts: tuple[int, ...]) -> list[ShareCandidate]:

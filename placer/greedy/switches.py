@@ -14,7 +14,7 @@ from placer_models.problem.problem import Choice, Shape
 from placer_models.problem.switches import fully_free_switches, has_several_devices
 
 
-class PcieSwitchUse(NamedTuple):
+class PodSwitchUse(NamedTuple):
     """What a pod takes below switches.
 
     Attributes:
@@ -27,7 +27,7 @@ class PcieSwitchUse(NamedTuple):
     places: frozenset[tuple[int, int]]
 
     @classmethod
-    def of(cls, shape: Shape, taken: DevicesTaken | Choice) -> "PcieSwitchUse":
+    def of(cls, shape: Shape, taken: DevicesTaken | Choice) -> "PodSwitchUse":
         """Return what a pod of the shape takes."""
         counts = taken.counts if isinstance(taken, DevicesTaken) else taken.devices
         places = {(b, at) for b, of in enumerate(counts) for at, count in enumerate(of) if count}
@@ -49,7 +49,7 @@ def device_options(
     yield found
     if not node.switches or node.load is not None or not (shape.devices or shape.shares):
         return
-    broken = _broken(node, [PcieSwitchUse.of(shape, found)])
+    broken = _broken(node, [PodSwitchUse.of(shape, found)])
     if not broken:
         return
     whole = [
@@ -64,12 +64,12 @@ def device_options(
             return
 
 
-def broken_switch_points(node: NodeState, uses: Sequence[PcieSwitchUse]) -> int:
+def whole_switch_points_lost(node: NodeState, uses: Sequence[PodSwitchUse]) -> int:
     """Return the points of tier ``usable`` of the whole switches that the pods break together."""
     return SWITCH_POINTS * len(_broken(node, uses)) if node.switches else 0
 
 
-def _broken(node: NodeState, uses: Iterable[PcieSwitchUse]) -> tuple[ClassesBelow, ...]:
+def _broken(node: NodeState, uses: Iterable[PodSwitchUse]) -> tuple[ClassesBelow, ...]:
     """Return the whole switches that pods have a part of, but none that has several devices."""
     several, single = set[tuple[int, int]](), set[tuple[int, int]]()
     for use in uses:

@@ -4,14 +4,14 @@ from dataclasses import replace
 from operator import add
 
 from placer.greedy.bound import pool_bindings_after, pools_after_owning
-from placer.greedy.cores import NO_CORES, after_cores
+from placer.greedy.cores import NO_CORES, core_class_after
 from placer.greedy.exclusivity import with_exclusive_hold_on_cells, with_exclusive_hold_on_cores
 from placer.greedy.in_node_affinity import (
     core_class_with_guest,
-    guest_of_shape,
+    pod_as_affinity_guest,
     with_guest_in_cells,
 )
-from placer.greedy.mig import after_devices
+from placer.greedy.mig import banks_after
 from placer.greedy.shares import after_shares
 from placer_models.problem.dimensions import Amounts, amounts_left, enough_is_left
 from placer_models.problem.node_state import Cell, CoreClass, Guest, NodeState
@@ -40,10 +40,10 @@ def after(node: NodeState, shape: Shape, fit: Fit, choice: Choice) -> NodeState:
     exclusive_cpus = shape.owned_cpus if shape.exclusive else 0
     banks = node.banks
     if any(map(any, choice.devices)):
-        banks = after_devices(banks, choice.devices)
+        banks = banks_after(banks, choice.devices)
     if choice.shares:
         banks = after_shares(banks, shape, choice.shares)
-    guest = guest_of_shape(node, shape)
+    guest = pod_as_affinity_guest(node, shape)
     cells = _pinned(node.cells, choice)
     cells = with_exclusive_hold_on_cells(node, cells, fit, choice)
     cells = pools_after_owning(node, cells, shape, choice)
@@ -79,7 +79,7 @@ def _cores_left(
 ) -> tuple[CoreClass, ...]:
     def left(c: CoreClass, take: CoreTake) -> CoreClass:
         return core_class_with_guest(
-            with_exclusive_hold_on_cores(after_cores(c, take), fit, take), shape, guest
+            with_exclusive_hold_on_cores(core_class_after(c, take), fit, take), shape, guest
         )
 
     return tuple(

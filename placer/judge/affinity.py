@@ -93,7 +93,7 @@ def anti_affinity(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 yield _too_near(domains, judged, placed, runner, term, runner)
 
 
-def wishes_not_met(scene: InstanceWithPlacement) -> int:
+def pod_affinity_weight_lost(scene: InstanceWithPlacement) -> int:
     """Return tier ``affinity``: what preferred terms of newly placed pods lose.
 
     A term that wants others loses its weight if it is not kept. A term that wants to be apart
@@ -202,5 +202,5 @@ JUDGED = JudgedFamily(
         "affinity": affinity,
         "anti-affinity": anti_affinity,
     },
-    tiers={AFFINITY: wishes_not_met},
+    tiers={AFFINITY: pod_affinity_weight_lost},
 )

@@ -5,17 +5,17 @@ from functools import lru_cache
 
 from placer.judge.cells import (
     AlignmentSubject,
-    alignment_subjects,
-    capacity_of_empty_cells,
+    aligned_pod_or_containers,
+    alignment_policy_of,
+    alignment_scope_of,
+    cell_capacities_if_empty,
     cells_held_without_cpus,
     cells_used,
-    counted_by_allocatable_cpus,
-    policy_of,
-    scope_of,
+    with_allocatable_limit_room,
 )
 from placer.judge.family import Finding, JudgedFamily, pod_finding
 from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, PlacedPod
-from placer_models.alignment import CellAmounts, fewest_cells, restricted_width
+from placer_models.alignment import CellAmounts, fewest_cells, restricted_cell_count
 from placer_models.cpuset import format_cpu_list
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import AlignmentPolicy, AlignmentScope
@@ -29,7 +29,7 @@ def alignment(scene: InstanceWithPlacement) -> Iterator[Finding]:
 
 
 def _fault(judged: JudgedNode, placed: PlacedPod) -> str | None:
-    policy = policy_of(judged, placed)
+    policy = alignment_policy_of(judged, placed)
     if policy is AlignmentPolicy.NONE:
         return None
     if policy is None:
@@ -37,7 +37,7 @@ def _fault(judged: JudgedNode, placed: PlacedPod) -> str | None:
             f"asks for NUMA alignment {placed.pod.spec.alignment}, "
             f"but the node's own policy is {judged.node.alignment}; they have to agree"
         )
-    scope = scope_of(judged, placed)
+    scope = alignment_scope_of(judged, placed)
     if scope is None:
         return (
             f"asks for the NUMA scope {placed.pod.spec.scope}, "
@@ -55,7 +55,8 @@ def _fault(judged: JudgedNode, placed: PlacedPod) -> str | None:
             "where each container is aligned for itself it asks for a number of them"
         )
     faults = (
-        _subject_fault(judged, subject, policy) for subject in alignment_subjects(judged, placed)
+        _subject_fault(judged, subject, policy)
+        for subject in aligned_pod_or_containers(judged, placed)
     )
     return next((fault for fault in faults if fault is not None), None)
 
@@ -70,11 +71,11 @@ def _subject_fault(
             most: int | None = 1
         case AlignmentPolicy.RESTRICTED:
             numa_nodes = [numa.id for numa in judged.inside.topology.numa_nodes]
-            asked = counted_by_allocatable_cpus(judged, subject)
-            cells, need = capacity_of_empty_cells(judged.inside, asked, numa_nodes)
+            asked = with_allocatable_limit_room(judged, subject)
+            cells, need = cell_capacities_if_empty(judged.inside, asked, numa_nodes)
             if not need:  # nothing that has a width
                 return None
-            most = restricted_width(cells, need)
+            most = restricted_cell_count(cells, need)
     who = f"has a container {subject.name!r} that " if subject.name else ""
     if most is None:
         return (
@@ -102,11 +103,13 @@ def cells_beyond_fewest(scene: InstanceWithPlacement) -> int:
     """
     beyond = 0
     for judged, placed in scene.newcomers:
-        if policy_of(judged, placed) is AlignmentPolicy.BEST_EFFORT:
+        if alignment_policy_of(judged, placed) is AlignmentPolicy.BEST_EFFORT:
             every_cell: list[CellId] = [numa.id for numa in judged.inside.topology.numa_nodes]
             every_cell.append(None)
-            for subject in alignment_subjects(judged, placed):
-                fewest = _fewest_cells(*capacity_of_empty_cells(judged.inside, subject, every_cell))
+            for subject in aligned_pod_or_containers(judged, placed):
+                fewest = _fewest_cells(
+                    *cell_capacities_if_empty(judged.inside, subject, every_cell)
+                )
                 beyond += len(cells_used(judged, subject)) - fewest
                 beyond += len(cells_held_without_cpus(judged, subject))
     return beyond

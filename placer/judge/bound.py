@@ -4,16 +4,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from placer.judge.cells import (
-    alignment_subjects,
+    aligned_pod_or_containers,
+    alignment_policy_of,
     as_unbound,
-    bound_to,
     cells_used,
     is_bound,
-    policy_of,
+    numa_nodes_bound_to,
 )
 from placer.judge.family import Finding, JudgedFamily, pod_finding
 from placer.judge.homes import has_what_it_had
-from placer.judge.pools import cpus_text, cpus_withheld_from_pool, pool_here, pool_of
+from placer.judge.pools import cpus_text, cpus_withheld_from_pool, pool_cpus, pool_part_of_pod
 from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.placement import PodPlacement
 from placer_models.policy import BINDING, QosClass
@@ -45,7 +45,9 @@ def bound_pool(scene: InstanceWithPlacement) -> Iterator[Finding]:
             new = [placed for placed in judged.new if placed.qos is qos]
             for placed in new:
                 yield from _is_bound_rightly(judged, placed)
-            bound = [t for t in judged.placed_pods if t.qos is qos and bound_to(judged, t)]
+            bound = [
+                t for t in judged.placed_pods if t.qos is qos and numa_nodes_bound_to(judged, t)
+            ]
             if not bound:
                 continue
             for placed in bound:
@@ -63,7 +65,7 @@ def _stays(placed: PlacedPod, home: PodPlacement | None) -> bool:
 
 def _limit_is_held(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding]:
     who, node = f"ConstrainedBurst pod {placed.title!r}", judged.node.name
-    pool, limit = pool_here(judged, placed), placed.pod.spec.burst_cpus
+    pool, limit = pool_part_of_pod(judged, placed), placed.pod.spec.burst_cpus
     if len(pool) < limit and (placed.new or _taken_there(judged, placed)):
         yield Finding(
             placed.title,
@@ -79,7 +81,7 @@ def _taken_there(judged: JudgedNode, placed: PlacedPod) -> Homes:
     owned_anew = {
         cpu[c].numa_node for t in judged.new for c in t.owned & gone if c in cpu and t is not placed
     }
-    return frozenset(home for home in bound_to(judged, placed) if home in owned_anew)
+    return frozenset(home for home in numa_nodes_bound_to(judged, placed) if home in owned_anew)
 
 
 def _is_bound_rightly(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding]:
@@ -89,10 +91,10 @@ def _is_bound_rightly(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding
     there.
     """
     spec, node = placed.pod.spec, judged.node.name
-    homes, policy = bound_to(judged, placed), policy_of(judged, placed)
+    homes, policy = numa_nodes_bound_to(judged, placed), alignment_policy_of(judged, placed)
     if not homes and policy not in BINDING and not spec.constrained_burst:
         return
-    subjects = alignment_subjects(judged, placed) if policy in BINDING else []
+    subjects = aligned_pod_or_containers(judged, placed) if policy in BINDING else []
     subjects = [subject for subject in subjects if is_bound(judged, placed, subject)]
     held = frozenset(c for subject in subjects for c in cells_used(judged, as_unbound(subject)))
     by_policy = bool(held) or any(subject.requests.cpu_milli for subject in subjects)
@@ -111,7 +113,7 @@ def _is_bound_rightly(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding
             f"{who} holds something of NUMA nodes {_list(held - homes)}, to whose pool it is not "
             f"bound; {policy} wants both on one set",
         )
-    if homes and placed.place.cpuset != (pool := pool_here(judged, placed)):
+    if homes and placed.place.cpuset != (pool := pool_part_of_pod(judged, placed)):
         yield Finding(
             placed.title,
             f"{who} runs on CPUs {cpus_text(placed.place.cpuset)}; it runs in all of the pool of "
@@ -121,7 +123,7 @@ def _is_bound_rightly(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding
 
 def _runs_everywhere(judged: JudgedNode, placed: PlacedPod) -> bool:
     """Return whether a pod has all of its pool, and nothing says that it is bound."""
-    return placed.place.cpu_milli is None and placed.place.cpuset == pool_of(judged, placed.qos)
+    return placed.place.cpu_milli is None and placed.place.cpuset == pool_cpus(judged, placed.qos)
 
 
 def _has_its_cpus(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding]:
@@ -129,9 +131,9 @@ def _has_its_cpus(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding]:
 
     A running pod is checked only where new owners make its pool smaller.
     """
-    homes = bound_to(judged, placed)
+    homes = numa_nodes_bound_to(judged, placed)
     cpu = judged.inside.topology.cpu
-    there = {cpu[c].numa_node for c in pool_here(judged, placed)}
+    there = {cpu[c].numa_node for c in pool_part_of_pod(judged, placed)}
     asked = homes if placed.new else _taken_there(judged, placed)
     emptied = sorted(asked - there)
     if emptied:
@@ -157,7 +159,11 @@ def has_new_pod_overdrawing_pool(scene: InstanceWithPlacement) -> bool:
     """Return whether the bound pods of a node would lack fewer CPUs without some new one."""
     for judged in scene.entered:
         for placed in judged.new:
-            bound = [t for t in judged.placed_pods if t.qos is placed.qos and bound_to(judged, t)]
+            bound = [
+                t
+                for t in judged.placed_pods
+                if t.qos is placed.qos and numa_nodes_bound_to(judged, t)
+            ]
             others = [t for t in bound if t is not placed]
             if _lacking(judged, placed.qos, bound) > _lacking(judged, placed.qos, others):
                 return True
@@ -200,7 +206,7 @@ def _lacking(
         if said and (in_parts or placed in come):
             asked += [((numa,), milli) for numa, milli in said]
         else:
-            asked.append((bound_to(judged, placed), placed.requests.cpu_milli))
+            asked.append((numa_nodes_bound_to(judged, placed), placed.requests.cpu_milli))
     cpu = judged.inside.topology.cpu
     free = Counter(
         cpu[c].numa_node for c in judged.inside.allocatable - cpus_withheld_from_pool(judged, qos)

@@ -10,7 +10,7 @@ from placer.judge.families import FAMILIES
 from placer.judge.family import Rule
 from placer.judge.scene import InstanceWithPlacement, NodesBefore, scene_for_judge
 from placer_models.cluster import Instance
-from placer_models.moves import complete_with_current, with_movable_pods
+from placer_models.moves import with_movable_pods, with_unplaced_at_home
 from placer_models.placement import Placement
 from placer_models.typed import check_argument_types
 
@@ -69,7 +69,7 @@ def instance_with_placement_and_moves(
     asked = with_movable_pods(instance, breaches_of_complete_placement, placement)
     if asked is instance:
         return scene_for_judge(instance, placement, nodes_before)
-    return scene_for_judge(asked, complete_with_current(asked, placement))
+    return scene_for_judge(asked, with_unplaced_at_home(asked, placement))
 
 
 def broken_in(scene: InstanceWithPlacement) -> tuple[Breach, ...]:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from placer.judge.scene import CellId, JudgedNode, NodeCapacity, PlacedPod
-from placer_models.alignment import CellAmounts, effective_scope
+from placer_models.alignment import CellAmounts, effective_alignment_scope
 from placer_models.cluster import Node
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.device_strategy import DeviceRequestFanOut
@@ -46,7 +46,7 @@ class AlignmentSubject(NamedTuple):
     limit_room: Mapping[CellId, int] = MappingProxyType({})
 
 
-def policy_of(judged: JudgedNode, placed: PlacedPod) -> AlignmentPolicy | None:
+def alignment_policy_of(judged: JudgedNode, placed: PlacedPod) -> AlignmentPolicy | None:
     """Return the alignment policy that holds there, or None if pod and node conflict.
 
     If neither of them has a word, not even that it wants none, the scheduler's default holds.
@@ -60,25 +60,25 @@ def policy_of(judged: JudgedNode, placed: PlacedPod) -> AlignmentPolicy | None:
     return aligning.pop() if aligning else AlignmentPolicy.NONE
 
 
-def scope_of(judged: JudgedNode, placed: PlacedPod) -> AlignmentScope | None:
+def alignment_scope_of(judged: JudgedNode, placed: PlacedPod) -> AlignmentScope | None:
     """Return the scope of the policy that holds there, or None if pod and node conflict.
 
     A pod under ConstrainedBurst is aligned as a whole: its limit is that of the pod.
     """
-    if policy_of(judged, placed) in (None, AlignmentPolicy.NONE):
+    if alignment_policy_of(judged, placed) in (None, AlignmentPolicy.NONE):
         return AlignmentScope.POD
-    scope = effective_scope(placed.pod.spec.scope, judged.node.scope)
+    scope = effective_alignment_scope(placed.pod.spec.scope, judged.node.scope)
     return AlignmentScope.POD if scope and placed.pod.spec.constrained_burst else scope
 
 
-def alignment_subjects(judged: JudgedNode, placed: PlacedPod) -> list[AlignmentSubject]:
+def aligned_pod_or_containers(judged: JudgedNode, placed: PlacedPod) -> list[AlignmentSubject]:
     """Return what the policy looks at: the pod as a whole, or each of its containers."""
     place, owns = placed.place, placed.qos.owns_cpus
-    bound = not owns and policy_of(judged, placed) in BINDING
-    if scope_of(judged, placed) is not AlignmentScope.CONTAINER:
-        whole = whole_pod_subject(judged, placed)
+    bound = not owns and alignment_policy_of(judged, placed) in BINDING
+    if alignment_scope_of(judged, placed) is not AlignmentScope.CONTAINER:
+        whole = alignment_subject_of_pod(judged, placed)
         if bound:
-            whole = whole._replace(by_cpu=True, homes=bound_to(judged, placed))
+            whole = whole._replace(by_cpu=True, homes=numa_nodes_bound_to(judged, placed))
         return [whole]
     given = {container.name: container for container in place.containers}
     subjects = []
@@ -93,7 +93,7 @@ def alignment_subjects(judged: JudgedNode, placed: PlacedPod) -> list[AlignmentS
     return subjects
 
 
-def whole_pod_subject(judged: JudgedNode, placed: PlacedPod) -> AlignmentSubject:
+def alignment_subject_of_pod(judged: JudgedNode, placed: PlacedPod) -> AlignmentSubject:
     """Return all that the pod holds by place, as if no policy bound it to NUMA nodes.
 
     A pod under ConstrainedBurst is bound to some without a policy.
@@ -106,7 +106,7 @@ def whole_pod_subject(judged: JudgedNode, placed: PlacedPod) -> AlignmentSubject
         return subject
     return subject._replace(
         by_cpu=True,
-        homes=bound_to(judged, placed),
+        homes=numa_nodes_bound_to(judged, placed),
         limit_cpus=spec.burst_cpus,
         limit_room=_by_numa_node(judged, pool_when_empty(judged.node)),
     )
@@ -117,7 +117,7 @@ def pool_when_empty(node: Node) -> CpuSet:
     return node.machine.topology.online - node.out_of_pools(NO_CPUS)
 
 
-def counted_by_allocatable_cpus(judged: JudgedNode, subject: AlignmentSubject) -> AlignmentSubject:
+def with_allocatable_limit_room(judged: JudgedNode, subject: AlignmentSubject) -> AlignmentSubject:
     """Return the subject as Restricted counts it, by what can be allocated.
 
     A limit that not even all CPUs of NUMA nodes that can be allocated hold is counted by pools.
@@ -155,13 +155,13 @@ def is_bound(judged: JudgedNode, placed: PlacedPod, subject: AlignmentSubject) -
     """
     if placed.qos.owns_cpus:
         return False
-    if policy_of(judged, placed) is AlignmentPolicy.RESTRICTED:
+    if alignment_policy_of(judged, placed) is AlignmentPolicy.RESTRICTED:
         numa_nodes = [numa.id for numa in judged.inside.topology.numa_nodes]
-        return bool(capacity_of_empty_cells(judged.inside, subject, numa_nodes)[1])
-    return policy_of(judged, placed) is AlignmentPolicy.SINGLE_NUMA_NODE
+        return bool(cell_capacities_if_empty(judged.inside, subject, numa_nodes)[1])
+    return alignment_policy_of(judged, placed) is AlignmentPolicy.SINGLE_NUMA_NODE
 
 
-def bound_to(judged: JudgedNode, placed: PlacedPod) -> frozenset[int]:
+def numa_nodes_bound_to(judged: JudgedNode, placed: PlacedPod) -> frozenset[int]:
     """Return the NUMA nodes to whose pool a pod is bound; none if it floats over all of it.
 
     The placement says which, or its cpuset does, or else what it holds. ConstrainedBurst is about
@@ -172,17 +172,17 @@ def bound_to(judged: JudgedNode, placed: PlacedPod) -> frozenset[int]:
         return _NO_HOMES
     if place.cpu_milli is not None:
         return frozenset(numa_node for numa_node, _ in place.cpu_milli)
-    if not burst and policy_of(judged, placed) not in BINDING:
+    if not burst and alignment_policy_of(judged, placed) not in BINDING:
         return _NO_HOMES
     if not burst and not place.cpuset:
-        return numa_nodes_held(judged, place, place.devices)
+        return numa_nodes_of_memory_and_devices(judged, place, place.devices)
     cpus = judged.inside.topology.cpu
     cells = {cpus[cpu].numa_node if cpu in cpus else None for cpu in place.cpuset}
     # Who also runs on a CPU of no NUMA node floats.
     return _NO_HOMES if None in cells and not burst else _known(cells)
 
 
-def numa_nodes_held(
+def numa_nodes_of_memory_and_devices(
     judged: JudgedNode, place: PodPlacement | ContainerPlacement, devices: Iterable[DeviceGrant]
 ) -> frozenset[int]:
     """Return the NUMA nodes of the memory, the hugepages and the devices of a pod or container."""
@@ -222,7 +222,7 @@ def cells_used(judged: JudgedNode, subject: AlignmentSubject) -> frozenset[CellI
     return frozenset(cells)
 
 
-def capacity_of_empty_cells(
+def cell_capacities_if_empty(
     inside: NodeCapacity, subject: AlignmentSubject, cells: Sequence[CellId]
 ) -> tuple[tuple[CellAmounts, ...], CellAmounts]:
     """Return how much of what the subject asks for each cell could hold if empty, and the need.

@@ -4,7 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from placer.judge.cells import alignment_subjects, is_bound, numa_nodes_held, scope_of
+from placer.judge.cells import (
+    aligned_pod_or_containers,
+    alignment_scope_of,
+    is_bound,
+    numa_nodes_of_memory_and_devices,
+)
 from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.device_share import DeviceShare
@@ -33,7 +38,7 @@ def container_parts(scene: InstanceWithPlacement) -> Iterator[Finding]:
     before it, and later containers may have what it had.
     """
     for judged, placed in scene.arrivals():
-        whole = scope_of(judged, placed) is AlignmentScope.CONTAINER
+        whole = alignment_scope_of(judged, placed) is AlignmentScope.CONTAINER
         place = placed.place
         if not (whole or place.devices or any(part.devices for part in place.containers)):
             continue  # rule device-count
@@ -57,7 +62,7 @@ def devices_of_container(placed: PlacedPod, part: ContainerPlacement) -> tuple[D
 
 
 def _faults(judged: JudgedNode, placed: PlacedPod, *, whole: bool) -> Iterator[str]:
-    subjects = alignment_subjects(judged, placed) if whole else []
+    subjects = aligned_pod_or_containers(judged, placed) if whole else []
     bound = {subject.name for subject in subjects if is_bound(judged, placed, subject)}
     given = {container.name: container for container in placed.place.containers}
     lasting: list[_Part] = []
@@ -187,7 +192,7 @@ def _pool_counts(judged: JudgedNode, placed: PlacedPod, part: _Part) -> Iterator
     """Check the NUMA nodes to whose pool a container is bound against its request and parts."""
     who = f"container {part.container.name!r}"
     counted = dict(part.place.cpu_milli or ())
-    held = numa_nodes_held(judged, part.place, part.devices)
+    held = numa_nodes_of_memory_and_devices(judged, part.place, part.devices)
     asked = part.container.requests.cpu_milli
     if sum(counted.values()) != asked or any(milli < 0 for milli in counted.values()):
         yield (

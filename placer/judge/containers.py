@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily, pod_finding
-from placer.judge.pools import cpus_text, pool_here
+from placer.judge.pools import cpus_text, pool_part_of_pod
 from placer.judge.scene import InstanceWithPlacement, PlacedPod
 from placer_models.cpuset import is_same
 from placer_models.pod import ContainerRole
@@ -25,7 +25,7 @@ def containers(scene: InstanceWithPlacement) -> Iterator[Finding]:
             yield from _parts_hold(placed)
         else:
             for container in placed.place.containers:
-                pool = pool_here(judged, placed, container)
+                pool = pool_part_of_pod(judged, placed, container)
                 if not is_same(container.cpuset, pool):
                     yield Finding(
                         placed.title,

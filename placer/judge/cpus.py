@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from placer.judge.family import Finding, JudgedFamily, pod_finding
-from placer.judge.numa_strategy import even_shares, widest_core
+from placer.judge.numa_strategy import even_numa_cpu_counts, widest_core
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.goals import BIND
@@ -149,7 +149,7 @@ def _cpus_against(judged: JudgedNode, placed: PlacedPod) -> int:
             sizes = [len(core) for core in inside.whole_cores if not core & inside.efficient]
             sizes += [1] * len(inside.allocatable & inside.efficient)
             unavoidable, found = asked - _most(sizes, asked), len(placed.owned - whole)
-            shares = even_shares(judged, placed)
+            shares = even_numa_cpu_counts(judged, placed)
             by_shares = sum(share % widest_core(judged) for share in shares)
             if len(shares) > 1 and by_shares > unavoidable:
                 return max(0, found - by_shares)

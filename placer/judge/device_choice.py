@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from operator import add
 
 from placer.judge.family import JudgedFamily
-from placer.judge.functions import is_wanted_function
+from placer.judge.functions import is_wanted_virtual_function
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
-from placer.judge.shares import shares_with_requests
+from placer.judge.shares import held_and_asked_shares
 from placer_models.device import Device, DeviceKey
 from placer_models.device_share import (
     DeviceShare,
@@ -20,7 +20,7 @@ from placer_models.device_share import (
     whole_device_amounts,
 )
 from placer_models.goals import DEVICE_CHOICE
-from placer_models.policy import DeviceChoice
+from placer_models.policy import DeviceChoicePolicy
 
 
 def shares_off_preferred_device(scene: InstanceWithPlacement) -> int:
@@ -68,7 +68,7 @@ class _Use:
                     use.whole.add((grant.type, grant.minor))
                 if not placed.new:
                     use.functions.update((grant.type, grant.minor, vf) for vf in grant.vfs)
-            for grant, asked in shares_with_requests(judged, placed):
+            for grant, asked in held_and_asked_shares(judged, placed):
                 key = grant.type, grant.minor
                 totals = device_capacity_of(judged.inside.devices.get(key))
                 has = whole_device_amounts(totals)
@@ -98,7 +98,7 @@ class _Use:
             return False
         wish = dict(placed.pod.spec.functions).get(device.type)
         if wish is not None and not any(
-            is_wanted_function(wish, dict(function.labels))
+            is_wanted_virtual_function(wish, dict(function.labels))
             and (*key, function.minor) not in self.functions
             for function in device.virtual_functions
         ):
@@ -114,8 +114,8 @@ class _Use:
 def _off(use: _Use, placed: PlacedPod) -> Iterator[int]:
     """Yield for each share of a pod how far its device is off what the pod would choose."""
     judged = use.judged
-    sign = 1 if placed.pod.spec.device_choice is DeviceChoice.LEAST_USED else -1
-    for grant, share in shares_with_requests(judged, placed):
+    sign = 1 if placed.pod.spec.device_choice is DeviceChoicePolicy.LEAST_USED else -1
+    for grant, share in held_and_asked_shares(judged, placed):
         device = judged.inside.devices.get((grant.type, grant.minor))
         if device is None or share is None:
             continue

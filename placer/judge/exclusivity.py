@@ -68,7 +68,7 @@ def fell_back_to_pcpu_level(placed: PlacedPod, numa_nodes: _Guests) -> bool:
     )
 
 
-def shared_cores(scene: InstanceWithPlacement) -> int:
+def pods_sharing_cores(scene: InstanceWithPlacement) -> int:
     """Return the tier ``exclusivity.cores``."""
     return sum(_beyond_first(exclusive_pods_by_core(judged)) for judged in scene.entered)
 
@@ -134,7 +134,7 @@ JUDGED = JudgedFamily(
         "exclusive-numa-nodes": exclusive_numa_nodes,
     },
     tiers={
-        SHARED_CORES: shared_cores,
+        SHARED_CORES: pods_sharing_cores,
         SHARED_NUMA_NODES: pods_sharing_numa_nodes,
     },
 )

@@ -11,7 +11,7 @@ from placer.judge.scene import (
     NodesBefore,
     PlacedPod,
 )
-from placer.judge.shares import shares_with_requests
+from placer.judge.shares import held_and_asked_shares
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand
 from placer_models.device import GPU
 from placer_models.device_share import (
@@ -22,14 +22,14 @@ from placer_models.device_share import (
     whole_device_amounts,
 )
 from placer_models.expected import (
-    NodeFills,
+    ExpectedNodeFillings,
     NodeLeft,
     NodeWorths,
     alike_counted_together,
     expected_shape_prices,
     shapes_admitted_by,
 )
-from placer_models.forecast import demand_in
+from placer_models.forecast import expected_demand_in
 from placer_models.goals import EXPECTED
 from placer_models.policy import QosClass
 
@@ -41,7 +41,7 @@ def expected_worth_lost(scene: InstanceWithPlacement) -> int:
     """Return what the nodes with new pods are worth before these come, less what after."""
     if not scene.entered:
         return 0
-    demand = demand_in(scene.instance)
+    demand = expected_demand_in(scene.instance)
     if demand.prices is None:
         demand = demand.priced(_prices(demand, scene.nodes_before))
     lost = 0
@@ -68,8 +68,8 @@ def _outlook(demand: ExpectedDemand, open_: tuple[bool, ...]) -> NodeWorths:
 
 
 @lru_cache(maxsize=MOST_OUTLOOKS)
-def _fills(demand: ExpectedDemand, open_: tuple[bool, ...]) -> NodeFills:
-    return NodeFills(demand, open_)
+def _fills(demand: ExpectedDemand, open_: tuple[bool, ...]) -> ExpectedNodeFillings:
+    return ExpectedNodeFillings(demand, open_)
 
 
 _lefts: WeakKeyDictionary[JudgedNode, NodeLeft] = WeakKeyDictionary()
@@ -127,7 +127,7 @@ def _counted(judged: JudgedNode) -> NodeLeft:
         if has_share:
             with_shares.append(placed)
     for placed in with_shares:
-        for grant, asked in shares_with_requests(judged, placed):
+        for grant, asked in held_and_asked_shares(judged, placed):
             if grant.type == GPU and grant.minor in left:
                 totals = device_capacity_of(judged.inside.devices[GPU, grant.minor])
                 amounts = amounts_of_share(

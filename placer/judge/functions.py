@@ -34,12 +34,12 @@ def _fault(judged: JudgedNode, grant: DeviceGrant, wish: FunctionSelector | None
     labels = has.get(grant.vfs[0])
     if labels is None:
         return f"the device has {', '.join(map(str, has)) or 'none'}"
-    if not is_wanted_function(wish, dict(labels)):
+    if not is_wanted_virtual_function(wish, dict(labels)):
         return "it wants " + " and ".join(f"{key} {' or '.join(own)}" for key, own in wish)
     return None
 
 
-def is_wanted_function(wish: FunctionSelector, labels: Mapping[str, str]) -> bool:
+def is_wanted_virtual_function(wish: FunctionSelector, labels: Mapping[str, str]) -> bool:
     """Return whether a virtual function with these labels is one that the pod wants."""
     return all(labels.get(key) in values for key, values in wish)
 

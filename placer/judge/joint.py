@@ -29,7 +29,7 @@ def joint(scene: InstanceWithPlacement) -> Iterator[Finding]:
             )
 
 
-def groups_without_every_type(scene: InstanceWithPlacement) -> int:
+def incomplete_joint_groups_of_pods(scene: InstanceWithPlacement) -> int:
     """Return tier ``joint``: places that give a pod only some types, plus devices of no place."""
     apart = 0
     for judged, placed, counts in _wishing(scene, Strength.PREFERRED):
@@ -148,4 +148,4 @@ def _scope(placed: PlacedPod) -> JointScope:
     return wish.scope
 
 
-JUDGED = JudgedFamily(rules={"joint": joint}, tiers={JOINT: groups_without_every_type})
+JUDGED = JudgedFamily(rules={"joint": joint}, tiers={JOINT: incomplete_joint_groups_of_pods})

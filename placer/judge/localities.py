@@ -6,14 +6,14 @@ from functools import lru_cache
 
 from placer.judge.cells import (
     AlignmentSubject,
-    alignment_subjects,
-    bound_to,
-    capacity_of_empty_cells,
+    aligned_pod_or_containers,
+    alignment_policy_of,
+    alignment_scope_of,
+    alignment_subject_of_pod,
+    cell_capacities_if_empty,
     cells_held_without_cpus,
     cells_used,
-    policy_of,
-    scope_of,
-    whole_pod_subject,
+    numa_nodes_bound_to,
 )
 from placer.judge.family import JudgedFamily
 from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, NodeCapacity, PlacedPod
@@ -68,22 +68,25 @@ def _wanting(scene: InstanceWithPlacement) -> Iterator[tuple[JudgedNode, PlacedP
 
 def _subject(judged: JudgedNode, placed: PlacedPod) -> AlignmentSubject:
     """Return all that the pod holds by place, and where its pool is if it is bound as a whole."""
-    subject = whole_pod_subject(judged, placed)
-    if placed.qos.owns_cpus or policy_of(judged, placed) not in BINDING:
+    subject = alignment_subject_of_pod(judged, placed)
+    if placed.qos.owns_cpus or alignment_policy_of(judged, placed) not in BINDING:
         return subject
     if not _aligned_as_a_whole(judged, placed):
         return subject
-    return subject._replace(homes=bound_to(judged, placed), by_cpu=True)
+    return subject._replace(homes=numa_nodes_bound_to(judged, placed), by_cpu=True)
 
 
 def _aligned_as_a_whole(judged: JudgedNode, placed: PlacedPod) -> bool:
     """Return whether a policy says which NUMA nodes the pod as a whole is on."""
-    policy = policy_of(judged, placed)
-    if policy is AlignmentPolicy.NONE or scope_of(judged, placed) is AlignmentScope.CONTAINER:
+    policy = alignment_policy_of(judged, placed)
+    if (
+        policy is AlignmentPolicy.NONE
+        or alignment_scope_of(judged, placed) is AlignmentScope.CONTAINER
+    ):
         return False
     # Restricted constrains nothing if nothing that is asked for has a width.
-    (subject,) = alignment_subjects(judged, placed)
-    _, need = capacity_of_empty_cells(judged.inside, subject, ())
+    (subject,) = aligned_pod_or_containers(judged, placed)
+    _, need = cell_capacities_if_empty(judged.inside, subject, ())
     return policy is not AlignmentPolicy.RESTRICTED or bool(need)
 
 

@@ -41,10 +41,10 @@ def measure(
         nodes_before: The result of `scene.nodes_before_placement`, if already known.
 
     """
-    return measure_worth(instance_with_placement_and_moves(instance, placement, nodes_before))
+    return measure_tiers(instance_with_placement_and_moves(instance, placement, nodes_before))
 
 
-def measure_worth(scene: InstanceWithPlacement) -> Worth:
+def measure_tiers(scene: InstanceWithPlacement) -> Worth:
     """Return the value of each tier in a scene."""
     instance = scene.instance
     points = {placed_tier(p): points for p, points in _placed_points(scene).items()}

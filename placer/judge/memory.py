@@ -13,10 +13,10 @@ _Place = tuple[int, int]
 
 def memory(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod's bytes sum to its request, and a NUMA node gives no more than it has."""
-    return memory_findings(scene, pages=False)
+    return memory_breaches(scene, pages=False)
 
 
-def memory_findings(scene: InstanceWithPlacement, *, pages: bool) -> Iterator[Finding]:
+def memory_breaches(scene: InstanceWithPlacement, *, pages: bool) -> Iterator[Finding]:
     """Yield what is wrong with the bytes, or the pages of each size, that pods hold."""
     for _, placed in scene.newcomers:
         held = _held(placed, pages=pages)

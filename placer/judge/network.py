@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from placer.judge.family import Finding, JudgedFamily, gang_finding
 from placer.judge.scene import InstanceWithPlacement
 from placer_models.goals import GATHERING
-from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.placement import pod_or_gang_title
 from placer_models.pod import Gang
 from placer_models.policy import GatherLevel
@@ -33,7 +33,7 @@ def gather(scene: InstanceWithPlacement) -> Iterator[Finding]:
         nodes = sorted(set(scene.members.get(gang.key, {}).values()))
         if gang.gather is GatherLevel.NODE and len(nodes) > 1:
             yield gang_finding(gang, f"gathers on one node, but is placed on {', '.join(nodes)}")
-    for gang, rule, members in _required(scene, GatherOrSpread.GATHER):
+    for gang, rule, members in _required(scene, LevelRuleKind.GATHER):
         if len(members) > 1:
             places = ", ".join(sorted(members))
             yield gang_finding(gang, f"gathers in one {rule.level}, but is placed in {places}")
@@ -41,7 +41,7 @@ def gather(scene: InstanceWithPlacement) -> Iterator[Finding]:
 
 def spread(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """No domain has more placed members of a gang than its spreading allows."""
-    for gang, rule, members in _required(scene, GatherOrSpread.SPREAD):
+    for gang, rule, members in _required(scene, LevelRuleKind.SPREAD):
         for name, count in sorted(members.items()):
             if count > rule.count:
                 said = f"it spreads, with at most {rule.count} in one"
@@ -50,7 +50,7 @@ def spread(scene: InstanceWithPlacement) -> Iterator[Finding]:
 
 def multiples(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The placed members of a gang in each domain are a multiple of what it asks for."""
-    for gang, rule, members in _required(scene, GatherOrSpread.MULTIPLES):
+    for gang, rule, members in _required(scene, LevelRuleKind.MULTIPLES):
         for name, count in sorted(members.items()):
             if count % rule.count:
                 said = f"expected a multiple of {rule.count}"
@@ -58,7 +58,7 @@ def multiples(scene: InstanceWithPlacement) -> Iterator[Finding]:
 
 
 def _required(
-    scene: InstanceWithPlacement, grouping: GatherOrSpread
+    scene: InstanceWithPlacement, grouping: LevelRuleKind
 ) -> Iterator[tuple[Gang, LevelRule, dict[str, int]]]:
     """Yield each requirement of the grouping, and domain -> number of placed members.
 
@@ -92,9 +92,9 @@ def gathering_wishes_missed(scene: InstanceWithPlacement) -> int:
                 for name in nodes
                 for domain in (scene.nodes_before.judged_nodes[name].node.domain(rule.level),)
             )
-            if rule.grouping is GatherOrSpread.GATHER:
+            if rule.grouping is LevelRuleKind.GATHER:
                 short += len(places) - 1
-            elif rule.grouping is GatherOrSpread.SPREAD:
+            elif rule.grouping is LevelRuleKind.SPREAD:
                 short += sum(max(0, count - rule.count) for count in places.values())
     return short
 

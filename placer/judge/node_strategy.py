@@ -17,13 +17,13 @@ from placer_models.goals import (
     WHOLE_CORE_POINTS,
     WORTH,
 )
-from placer_models.links import devices_in_usable_sets
+from placer_models.links import usable_set_device_count
 from placer_models.node_strategy import StrategyNodeLoad
 from placer_models.policy import QosClass
 from placer_models.resource_classes import (
     ask_of,
     node_load_before_new_pods,
-    resource_class_totals,
+    resource_class_totals_of_node,
     resource_classes_asked_by_any,
 )
 
@@ -47,7 +47,7 @@ def _runs_pods(judged: JudgedNode) -> int:
 
 def _load(scene: InstanceWithPlacement, judged: JudgedNode) -> StrategyNodeLoad:
     """Return the load of a node where something is new."""
-    totals = resource_class_totals(judged.node)
+    totals = resource_class_totals_of_node(judged.node)
     classes = resource_classes_asked_by_any(placed.pod.spec for placed in judged.new)
     running = [placed.pod.spec for placed in judged.placed_pods if not placed.new]
     load = node_load_before_new_pods(scene.instance.strategy, classes, totals, running)
@@ -99,7 +99,7 @@ def _gpu_points(judged: JudgedNode) -> int:
         return 0
     held = {g.minor for placed in judged.placed_pods for g in placed.place.devices if g.type == GPU}
     free = tuple([len(minors) - len(held.intersection(minors)) for minors in board.classes])
-    return GPU_POINTS * devices_in_usable_sets(board, free)
+    return GPU_POINTS * usable_set_device_count(board, free)
 
 
 def _switch_points(judged: JudgedNode) -> int:

@@ -118,7 +118,7 @@ def widest_core(judged: JudgedNode) -> int:
     return max(map(len, judged.inside.topology.cores.values()))
 
 
-def even_shares(judged: JudgedNode, placed: PlacedPod) -> list[int]:
+def even_numa_cpu_counts(judged: JudgedNode, placed: PlacedPod) -> list[int]:
     """Return the CPUs of each NUMA node under DistributeEvenly, if as few as can be have them.
 
     Empty where the node has another strategy, or none.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from placer.judge.cells import bound_to, pool_cpus_on_numa_nodes
+from placer.judge.cells import numa_nodes_bound_to, pool_cpus_on_numa_nodes
 from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import CpuSet, cpus_without, format_cpu_list, is_same
@@ -23,19 +23,19 @@ def be_pool(scene: InstanceWithPlacement) -> Iterator[Finding]:
         yield from _pool_holds(judged, QosClass.BE)
 
 
-def pool_of(judged: JudgedNode, qos: QosClass) -> CpuSet:
+def pool_cpus(judged: JudgedNode, qos: QosClass) -> CpuSet:
     """Return the pool that LS or BE pods of the judged node run in."""
     return cpus_without(judged.inside.topology.online, cpus_withheld_from_pool(judged, qos))
 
 
-def pool_here(
+def pool_part_of_pod(
     judged: JudgedNode, placed: PlacedPod, container: ContainerPlacement | None = None
 ) -> CpuSet:
     """Return the part of the node's pool that a pod, or a container of it, runs in."""
-    homes = bound_to(judged, placed)
+    homes = numa_nodes_bound_to(judged, placed)
     if container is not None and container.cpu_milli:
         homes = frozenset(numa for numa, _ in container.cpu_milli)
-    pool = pool_of(judged, placed.qos)
+    pool = pool_cpus(judged, placed.qos)
     return pool_cpus_on_numa_nodes(judged, pool, homes) if homes else pool
 
 
@@ -54,7 +54,7 @@ def _pool_holds(judged: JudgedNode, qos: QosClass) -> Iterator[Finding]:
         return
     name = judged.node.name
     gone = cpus_withheld_from_pool(judged, qos)
-    pool = pool_of(judged, qos)
+    pool = pool_cpus(judged, qos)
     asked_milli = sum(placed.requests.cpu_milli for placed in placed_pods)
     allocatable = judged.inside.allocatable
     has_milli = judged.node.milli_per_cpu * (len(allocatable) - len(allocatable & gone))
@@ -76,7 +76,7 @@ def _pool_holds(judged: JudgedNode, qos: QosClass) -> Iterator[Finding]:
     for placed in judged.new:
         if placed.qos is not qos or is_same(placed.place.cpuset, pool):
             continue
-        if not bound_to(judged, placed):  # else rule bound-pool
+        if not numa_nodes_bound_to(judged, placed):  # else rule bound-pool
             yield Finding(
                 placed.title,
                 f"{qos} pod {placed.title!r} runs on CPUs {cpus_text(placed.place.cpuset)}; "

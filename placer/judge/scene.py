@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from placer.judge.homes import has_what_it_had
-from placer.judge.open_nodes import admits_new_pods, node_admission_key
+from placer.judge.open_nodes import admission_key_of_spec, admits_new_pods
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.device import GPU, Device, is_mig_instance
@@ -17,7 +17,11 @@ from placer_models.incremental import (
     changed_indices,
     differing_indices,
 )
-from placer_models.links import LinkedDeviceClasses, best_permitted_minimum, device_classes_by_links
+from placer_models.links import (
+    LinkedDeviceClasses,
+    best_permitted_slowest_pair,
+    device_classes_by_links,
+)
 from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
 from placer_models.policy import CoreKind, DeviceScope, QosClass
@@ -256,7 +260,7 @@ class NodesBefore:
 
         The answer is 0 if no node has such a set.
         """
-        wanted = AskedGpuSet(size, spec.scope_of(GPU), node_admission_key(spec))
+        wanted = AskedGpuSet(size, spec.scope_of(GPU), admission_key_of_spec(spec))
         if wanted not in self._minima:
             if len(self._minima) >= MOST_INSIDES:
                 self._minima.clear()
@@ -267,7 +271,7 @@ class NodesBefore:
                 if not known and admits_new_pods(judged.node, spec):
                     boards[id(judged.inside)] = judged.inside.gpus
             minima = (
-                best_permitted_minimum(board, wanted.size, wanted.scope)
+                best_permitted_slowest_pair(board, wanted.size, wanted.scope)
                 for board in boards.values()
             )
             self._minima[wanted] = max((m for m in minima if m is not None), default=0)
@@ -490,11 +494,7 @@ def _judged_node(
         inside=inside,
         placed_pods=placed_pods,
         new=tuple(new),
-        taken=_union([placed.owned for placed in owners]),
-        taken_by_lse=_union([placed.owned for placed in owners if placed.qos is QosClass.LSE]),
+        taken=NO_CPUS.union(*[placed.owned for placed in owners]),
+        taken_by_lse=NO_CPUS.union(*[p.owned for p in owners if p.qos is QosClass.LSE]),
         looking=tuple([placed for placed in placed_pods if placed.pod.spec.affinity]),
     )
-
-
-def _union(parts: Sequence[CpuSet]) -> CpuSet:
-    return NO_CPUS.union(*parts) if parts else NO_CPUS

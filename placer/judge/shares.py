@@ -32,7 +32,7 @@ def _sums(judged: JudgedNode) -> Iterator[Finding]:
     for placed in judged.placed_pods:
         if not any((grant.type, grant.minor) in added_to for grant in placed.place.devices):
             continue
-        for grant, asked in shares_with_requests(judged, placed):
+        for grant, asked in held_and_asked_shares(judged, placed):
             key = grant.type, grant.minor
             totals = device_capacity_of(judged.inside.devices.get(key))
             amounts = amounts_of_share(asked or grant.share or DeviceShare(), totals)
@@ -67,7 +67,7 @@ def _sums(judged: JudgedNode) -> Iterator[Finding]:
             )
 
 
-def shares_with_requests(
+def held_and_asked_shares(
     judged: JudgedNode, placed: PlacedPod
 ) -> Iterator[tuple[DeviceGrant, DeviceShare | None]]:
     """Yield each share that the pod holds, with the share asked for that it stands for, if any.

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from placer.kubernetes.device_matches import DeviceMatch
+from placer.kubernetes.device_matches import MatchingDevices
 from placer.kubernetes.device_pools import PoolDevice
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.pod_claims import ResolvedRequest
 from placer_models.kubernetes.listed_devices import SEVERAL_CPUS
 
 
-class ClaimAlternatives:
+class AlternativeChooser:
     """Chooses among alternatives, node by node."""
 
     def __init__(self, objects: Objects) -> None:
@@ -19,7 +19,7 @@ class ClaimAlternatives:
             for claim in objects.claims.values()
             for device in (claim.allocation.devices if claim.allocation else ())
         )
-        self._merged: dict[frozenset[tuple[str, int]], DeviceMatch] = {}
+        self._merged: dict[frozenset[tuple[str, int]], MatchingDevices] = {}
 
     def groups(
         self, tried: Sequence[ResolvedRequest], *, apart: bool
@@ -81,13 +81,13 @@ class ClaimAlternatives:
                 return found
         return {}
 
-    def _match(self, alike: Mapping[str, ResolvedRequest]) -> DeviceMatch:
+    def _match(self, alike: Mapping[str, ResolvedRequest]) -> MatchingDevices:
         """Return the devices of all nodes; equal ones are one object, as for single requests."""
         key = frozenset((name, id(given.match)) for name, given in alike.items())
         if key not in self._merged:
             nodes = {name: given.match.nodes[name] for name, given in alike.items()}
             chosen = frozenset(name for name, given in alike.items() if name in given.match.chosen)
-            self._merged[key] = DeviceMatch(nodes, chosen)
+            self._merged[key] = MatchingDevices(nodes, chosen)
         return self._merged[key]
 
 

@@ -4,13 +4,13 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from placer.kubernetes.held_claims import HeldClaims
-from placer.kubernetes.held_devices import HeldDevices, held_devices, minors_by_device_status
+from placer.kubernetes.held_devices import HeldDevices, held_devices, held_minors_in_device_status
 from placer.kubernetes.summary import DumpSummary
 from placer_models.annotations.names import RESOURCE_STATUS
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import DeviceKey
-from placer_models.files.errors import cpus_with_noun
+from placer_models.files.errors import cpu_ids_text
 from placer_models.files.tree import field_path_text
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.claimed import ClaimedResources, spec_with_claims
@@ -19,7 +19,7 @@ from placer_models.kubernetes.illegal_pod import asked_by_illegal, device_types_
 from placer_models.kubernetes.join import NodeFromObjects
 from placer_models.kubernetes.object_fields import IllegalPodObjectError, ObjectError
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import RequestContext
+from placer_models.kubernetes.pod_containers import PodRequestContext
 from placer_models.kubernetes.pod_spec import ReadPodSpec, asked_by, may_own_cpus
 from placer_models.kubernetes.topology import NodeResourceTopologyPart
 from placer_models.placement import DeviceGrant
@@ -72,7 +72,7 @@ class BoundPodReader:
     topology: NodeResourceTopologyPart | None
     devices: DeviceObjectPart | None
     claims: HeldClaims
-    reading: RequestContext
+    reading: PodRequestContext
     summary: DumpSummary
     unknown: set[str] = field(default_factory=set)
     unasked: set[DeviceKey] = field(default_factory=set)
@@ -151,7 +151,9 @@ class BoundPodReader:
         named = {one.type for one in grants} | {kind for kind, _ in held.unasked}
         hidden = set()
         for kind in device_types_asked(part, self.reading) - named:
-            minors = {(kind, minor) for minor in minors_by_device_status(part, kind, self.devices)}
+            minors = {
+                (kind, minor) for minor in held_minors_in_device_status(part, kind, self.devices)
+            }
             self.unasked |= minors
             hidden |= set() if minors else {kind}
         if hidden:
@@ -278,7 +280,7 @@ def _own(part: KubePod, want: int, cpus: CpuSet, node: Node, owners: dict[int, s
         raise ObjectError(
             title,
             _STATUS,
-            f"{cpus_with_noun(unknown)}: Node {node.name} has "
+            f"{cpu_ids_text(unknown)}: Node {node.name} has "
             f"{format_cpu_list(node.machine.topology.cpu)}",
         )
     if len(cpus) != want:
@@ -291,7 +293,7 @@ def _own(part: KubePod, want: int, cpus: CpuSet, node: Node, owners: dict[int, s
         raise ObjectError(
             title,
             _STATUS,
-            f"{cpus_with_noun(twice)} of Node {node.name} belongs to {owners[min(twice)]} already; "
+            f"{cpu_ids_text(twice)} of Node {node.name} belongs to {owners[min(twice)]} already; "
             "a CPU has one owner",
         )
     owners.update(dict.fromkeys(cpus, title))

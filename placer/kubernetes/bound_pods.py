@@ -12,7 +12,7 @@ from placer.kubernetes.salvage import without_allocation_records
 from placer.kubernetes.summary import DumpSummary
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.annotations.resource_status import NumaShare
-from placer_models.bound import is_bound_by_policy, numa_nodes_of, pool_on_numa_nodes
+from placer_models.bound import is_bound_by_policy, numa_nodes_of_cpus, pool_on_numa_nodes
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import DeviceKey
@@ -20,20 +20,20 @@ from placer_models.instance.guessed_memory import (
     MEMORY,
     Holdings,
     PodWithUnlocatedMemory,
-    guessed_places,
+    guessed_holdings,
     numa_node_with_pool_room,
 )
 from placer_models.instance.guessed_room import Resource
 from placer_models.instance.running_defaults import (
-    default_cpus_by_container,
+    default_container_cpus,
     numa_nodes_near,
-    pool_of,
+    pool_cpus,
 )
 from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.join import NodeFromObjects
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import RequestContext
+from placer_models.kubernetes.pod_containers import PodRequestContext
 from placer_models.kubernetes.topology import NodeResourceTopologyPart
 from placer_models.placement import PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
@@ -72,7 +72,7 @@ def laid_memory(
     runners = _runners(read, node, owned, said)
     several = len(node.machine.topology.numa_nodes) > 1
     found = []
-    guessed = guessed_places(node, owned, runners, room)
+    guessed = guessed_holdings(node, owned, runners, room)
     for own, runner, given in zip(said, runners, guessed, strict=True):
         all_of_it = {**given, **own}
         found.append(
@@ -160,7 +160,7 @@ def _runners(
         near |= {n for amounts in held.values() for n, amount in amounts.items() if amount}
         if not homes and is_bound_by_policy(spec, node):
             # It runs on all of its pool, whatever the policy wants.
-            homes = set(numa_nodes_of(pool_of(spec.qos, node, owned), topology))
+            homes = set(numa_nodes_of_cpus(pool_cpus(spec.qos, node, owned), topology))
         found.append(
             PodWithUnlocatedMemory(
                 (one.part.identity.namespace, one.part.identity.name),
@@ -209,7 +209,7 @@ def pods_bound_to_node(
     devices: DeviceObjectPart | None,
     pods: Iterable[KubePod],
     claims: HeldClaims,
-    reading: RequestContext,
+    reading: PodRequestContext,
     specs: dict[PodSpec, PodSpec],
     summary: DumpSummary,
     fault: Callable[[ObjectError], None],
@@ -292,7 +292,7 @@ def _placement(
     spec, topology = one.asked.spec, node.machine.topology
     cpuset, cpu_milli = one.cpus, None
     if not spec.qos.owns_cpus:
-        cpuset = pool_of(spec.qos, node, owned)
+        cpuset = pool_cpus(spec.qos, node, owned)
         if homes := bound_pool_numa_nodes(one, node):
             cpuset = pool_on_numa_nodes(cpuset, [share.node for share in homes], topology)
             cpu_milli = _counted(homes, spec.requests.cpu_milli)
@@ -302,7 +302,7 @@ def _placement(
         gang=None,
         node=node.name,
         cpuset=cpuset,
-        containers=default_cpus_by_container(spec, cpuset, topology),
+        containers=default_container_cpus(spec, cpuset, topology),
         memory_bytes=held.memory_bytes,
         hugepages=held.hugepages,
         devices=one.devices,
@@ -333,7 +333,7 @@ def _system(
     everything = Toleration(operator=TolerationOperator.EXISTS)
     container = Container("system", Resources(cpu_milli=milli))
     spec = PodSpec((container,), tolerations=(everything,))
-    cpuset = pool_of(QosClass.LS, node, owned)
+    cpuset = pool_cpus(QosClass.LS, node, owned)
     cpu_milli = None
     numa = (
         numa_node_to_bind_to(milli, beside, node, owned) if is_bound_by_policy(spec, node) else None
@@ -347,7 +347,7 @@ def _system(
         gang=None,
         node=node.name,
         cpuset=cpuset,
-        containers=default_cpus_by_container(spec, cpuset, node.machine.topology),
+        containers=default_container_cpus(spec, cpuset, node.machine.topology),
         cpu_milli=cpu_milli,
     )
     guessed = numa is not None and len(node.machine.topology.numa_nodes) > 1

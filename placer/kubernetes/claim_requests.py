@@ -1,18 +1,22 @@
 """Requests of claims, resolved: how many devices of which type, or why that cannot be said."""
 
-from placer.kubernetes.device_matches import DeviceMatch
+from placer.kubernetes.device_matches import MatchingDevices
 from placer.kubernetes.doubts import Doubts
 from placer.kubernetes.pod_claims import PodClaims, ResolvedRequest
-from placer_models.kubernetes.listed_devices import CPU_CAPACITY, SEVERAL_CPUS, is_all_cpus_device
+from placer_models.kubernetes.listed_devices import (
+    CPU_CAPACITY,
+    SEVERAL_CPUS,
+    is_device_of_all_cpus,
+)
 from placer_models.kubernetes.resource_claim import ClaimPart, ClaimRequest
 
 
-def resolved_request(
+def resolved_claim_request(
     title: str,
     request: ClaimRequest,
     claim: ClaimPart | None,
     found: PodClaims,
-    match: DeviceMatch,
+    match: MatchingDevices,
     doubts: Doubts,
     *,
     alone: bool,
@@ -69,7 +73,7 @@ def resolved_request(
     return ResolvedRequest(claim, request, kind, cpus or count, match)
 
 
-def _cpus_asked(request: ClaimRequest, match: DeviceMatch) -> tuple[int, str]:
+def _cpus_asked(request: ClaimRequest, match: MatchingDevices) -> tuple[int, str]:
     """Return how many CPUs of a device of several CPUs a request asks for, or why that is unclear.
 
     Without a capacity it asks for all of them, or of a whole machine for as many as its count.
@@ -81,7 +85,7 @@ def _cpus_asked(request: ClaimRequest, match: DeviceMatch) -> tuple[int, str]:
     sizes_milli = {asked_milli} if asked_milli else set()
     if not asked_milli:
         devices = [one.listed for devices in match.nodes.values() for one in devices]
-        if request.count is not None and all(map(is_all_cpus_device, devices)):
+        if request.count is not None and all(map(is_device_of_all_cpus, devices)):
             return count, ""
         sizes_milli = {one.capacity_milli[CPU_CAPACITY] for one in devices}
     if count != 1:

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from placer.kubernetes.alternatives import ClaimAlternatives
-from placer.kubernetes.claim_requests import resolved_request
-from placer.kubernetes.claim_turns import ClaimTurn, try_claim_combinations
-from placer.kubernetes.device_matches import DeviceMatch, DeviceMatches
+from placer.kubernetes.alternatives import AlternativeChooser
+from placer.kubernetes.claim_requests import resolved_claim_request
+from placer.kubernetes.claim_turns import PickedAlternatives, try_claim_combinations
+from placer.kubernetes.device_matches import DeviceMatches, MatchingDevices
 from placer.kubernetes.device_pools import DevicePools
-from placer.kubernetes.node_set_labels import NodeSetLabels
+from placer.kubernetes.node_set_labels import NodeSetLabelMaker
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.pod_claims import (
     AlikeDevices,
@@ -30,12 +30,12 @@ from placer_models.device import GPU, DeviceKey
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.chosen_devices import device_set_digest, with_marked_devices
 from placer_models.kubernetes.claimed import spec_with_claims
-from placer_models.kubernetes.cpu_config import cpu_configs_for_request
+from placer_models.kubernetes.cpu_config import cpu_configs_for_claim_request
 from placer_models.kubernetes.listed_devices import CPU_DRIVER, CPU_TYPES, SEVERAL_CPUS
 from placer_models.kubernetes.object_fields import object_title
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_claims import PodClaim
-from placer_models.kubernetes.pod_containers import RequestContext
+from placer_models.kubernetes.pod_containers import PodRequestContext
 from placer_models.kubernetes.pod_spec import ReadPodSpec, asked_by
 from placer_models.kubernetes.resource_claim import (
     KIND,
@@ -80,14 +80,14 @@ class WaitingPodClaims:
         self._objects = objects
         self._pools = pools
         self._summary = summary
-        self._labels = NodeSetLabels(CLAIMABLE, "have what is claimed", summary)
+        self._labels = NodeSetLabelMaker(CLAIMABLE, "have what is claimed", summary)
         self._alike: AlikeDevices = {}
         self._numa_known = frozenset(objects.topologies) | {
             name for name in pools.cpus if pools.topology(name) is not None
         }
         self._by_claims_alone = _by_claims_alone(objects, pools)
         self._matches = DeviceMatches(objects, pools)
-        self._alternatives = ClaimAlternatives(objects)
+        self._alternatives = AlternativeChooser(objects)
         self._marks: dict[str, dict[str, frozenset[DeviceKey]]] = {}
         self._users = Counter[NamespacedName](
             (part.identity.namespace, one.claim)
@@ -98,7 +98,7 @@ class WaitingPodClaims:
         )
 
     def with_claims(
-        self, part: KubePod, asked: ReadPodSpec, reading: RequestContext
+        self, part: KubePod, asked: ReadPodSpec, reading: PodRequestContext
     ) -> ReadPodSpec:
         """Return what a waiting pod asks for, its claims included.
 
@@ -140,7 +140,7 @@ class WaitingPodClaims:
         )
 
     def _with(
-        self, found: PodClaims, part: KubePod, asked: ReadPodSpec, reading: RequestContext
+        self, found: PodClaims, part: KubePod, asked: ReadPodSpec, reading: PodRequestContext
     ) -> ReadPodSpec:
         """Return what a pod asks for with what its claims ask for."""
         own = {request.type for request in asked.spec.requests.devices}
@@ -209,7 +209,7 @@ class WaitingPodClaims:
             ),
         )
 
-    def _in_turn(self, part: KubePod, turn: ClaimTurn) -> PodClaims:
+    def _in_turn(self, part: KubePod, turn: PickedAlternatives) -> PodClaims:
         """Return what a waiting pod asks for by claims, of each alternative what a turn says."""
         found = PodClaims()
         constraints: list[Constraint] = []
@@ -220,7 +220,7 @@ class WaitingPodClaims:
         return found
 
     def _ask(
-        self, part: KubePod, one: PodClaim, found: PodClaims, turn: ClaimTurn
+        self, part: KubePod, one: PodClaim, found: PodClaims, turn: PickedAlternatives
     ) -> list[Constraint]:
         """Add the requests of one claim, and return what its devices must have in common."""
         namespace = part.identity.namespace
@@ -253,7 +253,12 @@ class WaitingPodClaims:
         return self._spec(template.identity.title, template.spec, None, one, found, turn)
 
     def _share(
-        self, part: KubePod, one: PodClaim, claim: ClaimPart, found: PodClaims, turn: ClaimTurn
+        self,
+        part: KubePod,
+        one: PodClaim,
+        claim: ClaimPart,
+        found: PodClaims,
+        turn: PickedAlternatives,
     ) -> list[Constraint]:
         """Add a claim that several waiting pods have.
 
@@ -286,7 +291,7 @@ class WaitingPodClaims:
     def _anywhere(self, claim: ClaimPart, one: PodClaim) -> PodClaims:
         """Return what a claim asks for, on all nodes that can serve it in any way."""
 
-        def asked(turn: ClaimTurn) -> PodClaims:
+        def asked(turn: PickedAlternatives) -> PodClaims:
             found = PodClaims()
             self._spec(claim.identity.title, claim.spec, claim, one, found, turn)
             return found
@@ -323,7 +328,7 @@ class WaitingPodClaims:
         claim: ClaimPart | None,
         of: PodClaim,
         found: PodClaims,
-        turn: ClaimTurn,
+        turn: PickedAlternatives,
     ) -> list[Constraint]:
         found.lacks += [f"{what} of {title}" for what in spec.lacks]
         given: list[ResolvedRequest] = []
@@ -359,7 +364,7 @@ class WaitingPodClaims:
         """Return whether the class or the claim configures the CPUs, so that Placer may not."""
         configs = list(self._objects.device_classes[one.request.device_class].configs)
         configs += [{**config, "requests": list(names)} for names, config in spec.configs]
-        return bool(cpu_configs_for_request(configs, one.request.name))
+        return bool(cpu_configs_for_claim_request(configs, one.request.name))
 
     def _first(
         self,
@@ -368,7 +373,7 @@ class WaitingPodClaims:
         claim: ClaimPart | None,
         spec: ClaimSpec,
         found: PodClaims,
-        turn: ClaimTurn,
+        turn: PickedAlternatives,
     ) -> ResolvedRequest | None:
         """Return a request, resolved, or None if it cannot be given at all.
 
@@ -376,7 +381,7 @@ class WaitingPodClaims:
         """
         tried = [PodClaims() for _ in choices]
         resolved = [
-            resolved_request(
+            resolved_claim_request(
                 title,
                 request,
                 claim,
@@ -406,7 +411,7 @@ class WaitingPodClaims:
             found.keep(())
         return None
 
-    def _mark(self, title: str, match: DeviceMatch, found: PodClaims) -> str:
+    def _mark(self, title: str, match: MatchingDevices, found: PodClaims) -> str:
         """Return the mark of the devices that match; empty where all of their nodes' type do."""
         if not match.chosen:
             return ""
@@ -426,7 +431,11 @@ class WaitingPodClaims:
         return with_marked_devices(machine, here)
 
     def _chosen(
-        self, tried: Sequence[ResolvedRequest], spec: ClaimSpec, found: PodClaims, turn: ClaimTurn
+        self,
+        tried: Sequence[ResolvedRequest],
+        spec: ClaimSpec,
+        found: PodClaims,
+        turn: PickedAlternatives,
     ) -> ResolvedRequest | None:
         """Return what is taken of several alternatives, or None if no node has any of them."""
         names = {one.request.name for one in tried}

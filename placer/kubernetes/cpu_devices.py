@@ -14,7 +14,7 @@ from placer_models.kubernetes.listed_devices import (
     CPU_IDS,
     CPU_MACHINE,
     CPU_NUMA,
-    is_all_cpus_device,
+    is_device_of_all_cpus,
 )
 from placer_models.kubernetes.resource_slice import MULTIPLE
 from placer_models.kubernetes.topology import NodeResourceTopologyPart
@@ -42,7 +42,7 @@ class CpuGroupDevice:
     why: str = ""
 
 
-def devices_of_several_cpus(
+def cpu_group_devices(
     node: str,
     devices: Sequence[ListedDevice],
     topology: NodeResourceTopologyPart | None,
@@ -87,7 +87,9 @@ def _one(
     if listed.taints:
         return replace(found, why=f"with the taint {', '.join(listed.taints)}")
     numa = here[0].numa_node
-    if not is_all_cpus_device(listed) and here == [cpu for cpu in known if cpu.numa_node == numa]:
+    if not is_device_of_all_cpus(listed) and here == [
+        cpu for cpu in known if cpu.numa_node == numa
+    ]:
         return replace(found, device=Device(CPU_GROUP, numa, numa_node=numa))
     if len(here) == len(known):
         return replace(found, device=Device(CPU_MACHINE, 0))

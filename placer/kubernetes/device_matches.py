@@ -9,7 +9,7 @@ from placer.kubernetes.objects import Objects
 from placer_models.device import is_mig_instance
 from placer_models.kubernetes.device_selector import (
     CelSelector,
-    SelectorError,
+    UnsupportedSelectorError,
     device_meets,
     read_cel_selector,
 )
@@ -18,7 +18,7 @@ from placer_models.kubernetes.resource_claim import ClaimRequest
 
 
 @dataclass(frozen=True)  # without slots, because it caches what nodes have
-class DeviceMatch:
+class MatchingDevices:
     """The devices that a request can be given.
 
     Attributes:
@@ -88,25 +88,27 @@ class DeviceMatches:
     def __init__(self, objects: Objects, pools: DevicePools) -> None:
         self._objects = objects
         self._pools = pools
-        self._known: dict[tuple[str, tuple[str, ...]], DeviceMatch] = {}
+        self._known: dict[tuple[str, tuple[str, ...]], MatchingDevices] = {}
 
-    def of(self, request: ClaimRequest) -> DeviceMatch:
+    def of(self, request: ClaimRequest) -> MatchingDevices:
         """Return the devices that a request can be given."""
         key = request.device_class, request.selectors
         if key not in self._known:
             self._known[key] = self._match(request)
         return self._known[key]
 
-    def _match(self, request: ClaimRequest) -> DeviceMatch:
+    def _match(self, request: ClaimRequest) -> MatchingDevices:
         known = self._objects.device_classes.get(request.device_class)
         if known is None:
-            return DeviceMatch(missing=f"DeviceClass {request.device_class}")
+            return MatchingDevices(missing=f"DeviceClass {request.device_class}")
         selectors: list[CelSelector] = []
         for expression in (*known.selectors, *request.selectors):
             try:
                 selectors.append(read_cel_selector(expression))
-            except SelectorError as error:
-                return DeviceMatch(lacks=f"the selector {' '.join(expression.split())} ({error})")
+            except UnsupportedSelectorError as error:
+                return MatchingDevices(
+                    lacks=f"the selector {' '.join(expression.split())} ({error})"
+                )
         nodes: dict[str, tuple[PoolDevice, ...]] = {}
         chosen: set[str] = set()
         partly: list[str] = []
@@ -126,7 +128,7 @@ class DeviceMatches:
                 partly.append(name)
         others = self._pools.apart.values()
         apart = dict.fromkeys(why for listed, why in others if device_meets(selectors, listed))
-        return DeviceMatch(nodes, frozenset(chosen), tuple(partly), tuple(faulty), tuple(apart))
+        return MatchingDevices(nodes, frozenset(chosen), tuple(partly), tuple(faulty), tuple(apart))
 
     def _can_choose(self, node: str, kind: str) -> bool:
         """Return whether a pod can have some devices of a type and not the others.

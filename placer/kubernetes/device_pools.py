@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from placer.kubernetes.cpu_devices import CpuGroupDevice, devices_of_several_cpus
+from placer.kubernetes.cpu_devices import CpuGroupDevice, cpu_group_devices
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import DumpSummary
 from placer_models.cpuset import CpuSet
@@ -16,12 +16,12 @@ from placer_models.kubernetes.listed_devices import (
     CPU_GROUP,
     CPU_IDS,
     CPU_TYPES,
-    assign_minors,
     completed_device,
     cpu_of_listed_device,
     device_from_slice,
-    is_multi_cpu_device,
+    is_cpu_group_device,
     is_same,
+    minors_from_device_names,
     type_of,
 )
 from placer_models.kubernetes.node_access import NodesWithAccess
@@ -184,7 +184,9 @@ class DevicePools:
                     else:
                         self._put(node, one, completed_device(same, one[1]))
                 continue
-            for one, minor in zip(listed, assign_minors([one[1] for one in listed]), strict=True):
+            for one, minor in zip(
+                listed, minors_from_device_names([one[1] for one in listed]), strict=True
+            ):
                 self._put(node, one, device_from_slice(one[1], minor))
 
     def _settle_cpus(self, node: str, cpus: list[Listed], objects: Objects) -> None:
@@ -194,7 +196,7 @@ class DevicePools:
             _, listed, _ = one
             cpu = cpu_of_listed_device(listed)
             more = [what for what in listed.lacks if what != MULTIPLE]
-            if is_multi_cpu_device(listed):
+            if is_cpu_group_device(listed):
                 several.append(one)
             elif more:
                 self._pass_over(one, f"of which each {more[0]}")
@@ -206,9 +208,7 @@ class DevicePools:
         topology = objects.topologies.get(node)
         reserved = objects.nodes[node].reserved_cpus
         reserved |= topology.policy.reserved if topology and topology.policy else frozenset()
-        found = devices_of_several_cpus(
-            node, [listed for _, listed, _ in several], topology, reserved
-        )
+        found = cpu_group_devices(node, [listed for _, listed, _ in several], topology, reserved)
         for one, known in zip(several, found, strict=True):
             self.several_cpus[one[0]] = known
             if known.device is None:

@@ -36,8 +36,8 @@ from placer_models.device_request import WHOLE_GPUS
 from placer_models.files.documents import shown_file_name
 from placer_models.files.errors import InputError
 from placer_models.kubernetes.counted_devices import (
-    labels_for_devices_known_by_id,
-    with_counted_devices,
+    amounts_as_counted_devices,
+    node_labels_if_devices_listed,
 )
 from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.join import NodeFromObjects, joined_node
@@ -45,7 +45,7 @@ from placer_models.kubernetes.names import HOSTNAME, REQUESTED_CPU
 from placer_models.kubernetes.namespaces import Namespaces
 from placer_models.kubernetes.object_fields import ObjectError, object_title
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import RequestContext
+from placer_models.kubernetes.pod_containers import PodRequestContext
 from placer_models.kubernetes.pod_spec import qos_of
 from placer_models.kubernetes.pod_terms import TermContext
 from placer_models.kubernetes.stream import read_objects
@@ -186,7 +186,7 @@ def instance_of(
             node.offer([(REQUESTED_CPU, objects.nodes[name].allocatable.cpu_milli or 0)])
         node.label([*claims.labels(name), *volumes.labels(name)])
         node.label(reading.around.labels(dict(one.node.labels)))
-        node.label(labels_for_devices_known_by_id(one, reading.counted))
+        node.label(node_labels_if_devices_listed(one, reading.counted))
         node.label([EVERY_NODE] if objects.doubts.widened else [])
         node.offer(volumes.amounts(name))
         strangers.withhold(node, objects, summary)
@@ -221,7 +221,7 @@ def _bound_here(
     devices: DeviceObjectPart | None,
     pods: Sequence[KubePod],
     held: HeldClaims,
-    reading: RequestContext,
+    reading: PodRequestContext,
     specs: dict[PodSpec, PodSpec],
     summary: DumpSummary,
 ) -> KubeRunningPods:
@@ -307,7 +307,7 @@ def _joined(
             if name not in objects.nodes:
                 summary.assume(f"{kind} of no Node in the dump, passed over", name)
     types = {device.type for one in joined.values() for device in one.node.machine.devices}
-    return {name: with_counted_devices(one, types) for name, one in joined.items()}
+    return {name: amounts_as_counted_devices(one, types) for name, one in joined.items()}
 
 
 def _reading(
@@ -315,10 +315,10 @@ def _reading(
     joined: Mapping[str, NodeFromObjects],
     defaults: Defaults,
     summary: DumpSummary,
-) -> RequestContext:
+) -> PodRequestContext:
     nodes = [one.node for one in joined.values()]
     constraints = [part.constraints for part in objects.pods.values()]
-    return RequestContext(
+    return PodRequestContext(
         types=frozenset(device.type for node in nodes for device in node.machine.devices),
         label_keys=frozenset[str]().union(*(one.label_keys for one in constraints)),
         sums_cpus=any(map(_is_both, objects.pods.values())),
@@ -371,7 +371,7 @@ def _bound(objects: Objects, summary: DumpSummary) -> dict[str, list[KubePod]]:
     return bound
 
 
-def _keep_plain_amounts(node: NodeFacts, reading: RequestContext, summary: DumpSummary) -> None:
+def _keep_plain_amounts(node: NodeFacts, reading: PodRequestContext, summary: DumpSummary) -> None:
     """Keep plain amounts only of resources that no node has as devices."""
     for _, name in node.joined.counted:
         summary.assume(f"nodes with {name} and no object that says which: counted alone", node.name)

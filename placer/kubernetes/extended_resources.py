@@ -13,7 +13,7 @@ from placer.kubernetes.summary import DumpSummary
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.object_fields import ObjectIdentity
-from placer_models.kubernetes.pod import KubeContainer, KubePod, without_claimed
+from placer_models.kubernetes.pod import KubeContainer, KubePod, container_without_claimed
 from placer_models.kubernetes.pod_claims import PodClaim
 from placer_models.kubernetes.resource_claim import (
     KIND,
@@ -92,7 +92,7 @@ def _having(part: KubePod, made: ClaimPart) -> KubePod:
     users = tuple(dict.fromkeys(one.container for one in made.made_for))
     return replace(
         part,
-        containers=tuple(without_claimed(one, by_claim) for one in part.containers),
+        containers=tuple(container_without_claimed(one, by_claim) for one in part.containers),
         claims=(*part.claims, PodClaim("", made.identity.name, containers=users)),
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
-from placer.kubernetes.held_cpus import ClaimedCpus, CpuClaimFaults
+from placer.kubernetes.held_cpus import CpuClaimFaults, CpusHeldByClaims
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import DumpSummary
 from placer_models.files.errors import near_or_first_names
@@ -32,10 +32,10 @@ class HeldClaims:
     objects: Objects
     pools: DevicePools
     holders: dict[NamespacedName, NamespacedName] = field(default_factory=dict)
-    cpus: ClaimedCpus = field(init=False)
+    cpus: CpusHeldByClaims = field(init=False)
 
     def __post_init__(self) -> None:
-        self.cpus = ClaimedCpus(self.objects, self.pools)
+        self.cpus = CpusHeldByClaims(self.objects, self.pools)
 
     def check(self, fault: Callable[[ObjectError], None]) -> None:
         """Report claims with devices that no ResourceSlice lists or no driver would give."""

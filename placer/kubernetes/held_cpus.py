@@ -10,10 +10,10 @@ from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import DumpSummary
 from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.files.errors import cpus_with_noun
+from placer_models.files.errors import cpu_ids_text
 from placer_models.kubernetes.cpu_config import (
     CPUSET,
-    cpu_configs_for_request,
+    cpu_configs_for_claim_request,
     cpus_of_claim_config,
 )
 from placer_models.kubernetes.listed_devices import CPU_CAPACITY, CPU_DRIVER
@@ -24,7 +24,7 @@ from placer_models.placement import NamespacedName
 
 
 @dataclass(slots=True)
-class ClaimedCpus:
+class CpusHeldByClaims:
     """The CPUs that the allocated claims of a cluster hold."""
 
     objects: Objects
@@ -86,7 +86,7 @@ class ClaimedCpus:
                 continue
             single = self.pools.by_key.get(one.key)
             if claim.allocation and one.key in self.pools.several_cpus:
-                configs = cpu_configs_for_request(claim.allocation.configs, one.request)
+                configs = cpu_configs_for_claim_request(claim.allocation.configs, one.request)
                 try:
                     found |= cpus_of_claim_config(configs[0][1] if configs else {})
                 except ValueError:
@@ -138,7 +138,7 @@ class CpuClaimFaults:
         for i, one in enumerate(claim.allocation.devices):
             if one.key not in self.pools.several_cpus:
                 continue
-            configs = cpu_configs_for_request(claim.allocation.configs, one.request)
+            configs = cpu_configs_for_claim_request(claim.allocation.configs, one.request)
             try:
                 if configs and one.request in first:
                     raise ObjectError(
@@ -204,14 +204,14 @@ class CpuClaimFaults:
             raise ObjectError(
                 title,
                 (*at, *CPUSET),
-                f"{cpus_with_noun(beyond)}: {one.device} of Node {device.node} has "
+                f"{cpu_ids_text(beyond)}: {one.device} of Node {device.node} has "
                 f"{format_cpu_list(device.cpus)}; {_MEND}",
             )
         if twice := {cpu for cpu in cpus if (device.node, cpu) in self.owners}:
             raise ObjectError(
                 title,
                 (*at, *CPUSET),
-                f"{cpus_with_noun(twice)} of Node {device.node} belongs to "
+                f"{cpu_ids_text(twice)} of Node {device.node} belongs to "
                 f"{self.owners[device.node, min(twice)]} already; a CPU has one owner: delete "
                 "one of the allocations",
             )

@@ -145,7 +145,7 @@ def _otherwise(
     whole = True
     for request in asked:
         kind = request.type
-        minors = minors_by_device_status(part, kind, devices)
+        minors = held_minors_in_device_status(part, kind, devices)
         if not minors:
             minors = sorted(minor for of, minor in told if of == kind)
         if not minors:
@@ -180,7 +180,7 @@ def _otherwise(
     )
 
 
-def minors_by_device_status(
+def held_minors_in_device_status(
     part: KubePod, kind: str, devices: DeviceObjectPart | None
 ) -> list[int]:
     """Return the devices of a type that a pod has, as the status of the Device object says."""

@@ -8,10 +8,10 @@ from typing import Protocol, TypeVar
 from placer.kubernetes.doubts import Doubts
 from placer.kubernetes.salvage import (
     bound_or_nominated_node,
-    has_name_and_namespace,
+    has_complete_identity,
     node_offering_nothing,
     node_with_readable_labels,
-    note_doubt,
+    note_unreadable_object,
     unreadable_bound_pod,
     unreadable_waiting_pod,
 )
@@ -153,7 +153,7 @@ class Objects:
 
     def _salvage(self, found: ReadObject, error: ObjectError) -> bool:
         """Keep what holds of an object that cannot be read; return whether it loosens nothing."""
-        if not has_name_and_namespace(found.value):
+        if not has_complete_identity(found.value):
             return False
         self.doubts.why[error.title] = f"{field_path_text(error.path)}: {error.message}"
         match found.kind:
@@ -171,7 +171,7 @@ class Objects:
             case "Device" | "NodeResourceTopology":
                 self.closed.add(error.title.partition(" ")[2])
             case _:
-                claim = note_doubt(found.kind, found.value, self.doubts)
+                claim = note_unreadable_object(found.kind, found.value, self.doubts)
                 if claim is not None:
                     self.claims[claim.identity.key] = claim
                     self.places[claim.identity.title] = (found.file, found.line)

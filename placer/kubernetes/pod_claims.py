@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from placer.kubernetes.device_matches import DeviceMatch
-from placer_models.kubernetes.claimed import ClaimedNumaShare, ClaimedResources
+from placer.kubernetes.device_matches import MatchingDevices
+from placer_models.kubernetes.claimed import ClaimedResources, ResourceClaimNumaShare
 from placer_models.kubernetes.device_attributes import NUMA_NODE, PCIE_ROOT
 from placer_models.kubernetes.listed_devices import CPU_GROUP, CPU_NUMA, CPU_TYPES
 from placer_models.kubernetes.resource_claim import ClaimPart, ClaimRequest, SameAttribute
@@ -38,7 +38,7 @@ class ResolvedRequest:
     request: ClaimRequest
     type: str
     count: int
-    match: DeviceMatch = field(compare=False)
+    match: MatchingDevices = field(compare=False)
     mark: str = ""
     on_node: Mapping[str, "ResolvedRequest"] = field(default_factory=dict, compare=False)
 
@@ -198,11 +198,11 @@ def _side_by_side(
     return [*others, list(together.values())]
 
 
-def _numa_part(part: Sequence[ResolvedRequest]) -> ClaimedNumaShare:
+def _numa_part(part: Sequence[ResolvedRequest]) -> ResourceClaimNumaShare:
     devices = Counter[str]()
     for one in part:
         devices.update({} if one.type == CPU_GROUP else {one.type: one.count})
-    return ClaimedNumaShare(sum(one.count for one in part if one.type == CPU_GROUP), devices)
+    return ResourceClaimNumaShare(sum(one.count for one in part if one.type == CPU_GROUP), devices)
 
 
 def _keep(nodes: frozenset[str], found: PodClaims, why: str) -> None:

@@ -51,7 +51,7 @@ def as_node_offering_nothing(node: KubeNode) -> KubeNode:
     return replace(node_offering_nothing({"metadata": metadata}), taints=node.taints)
 
 
-def has_name_and_namespace(found: Object) -> bool:
+def has_complete_identity(found: Object) -> bool:
     """Return whether an object says which one it is: its name, and its namespace if it has one."""
     known = _mapping(found.get("metadata"))
     name, namespace = known.get("name"), known.get("namespace", "")
@@ -213,7 +213,7 @@ def _gang_unread(found: Object, title: str, namespace: str, doubts: Doubts) -> G
     return ref
 
 
-def note_doubt(kind: str, found: Object, doubts: Doubts) -> ClaimPart | None:
+def note_unreadable_object(kind: str, found: Object, doubts: Doubts) -> ClaimPart | None:
     """Note what is unknown as an object of another kind cannot be read.
 
     Returns:

@@ -19,8 +19,8 @@ from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_proc_cgroup_path
 from placer.node.container_roots import OUR_ROOT
 from placer.node.errors import (
     ImpossibleDocumentError,
-    NodeRefusedError,
     ObserveOnlyError,
+    RefusedByNodeError,
     VanishedError,
 )
 from placer.node.host import HostMachine
@@ -33,7 +33,7 @@ from placer.node.operations import (
     revert_operation,
 )
 from placer.node.plan import CgroupPlan, cgroup_plan_of
-from placer.node.render.cgroup import says_the_same
+from placer.node.render.cgroup import is_same_cgroup_value
 from placer.node.state import APPLIED, AppliedState
 from placer.node.systemd_units import SystemdError
 from placer.node.ways import CgroupWriteAccess
@@ -56,7 +56,7 @@ _MOST_ASIDE = 8
 """If the kernel refuses more containers than this, it is not these that are strange."""
 
 
-class CgroupWriteRefusedError(NodeRefusedError):
+class CgroupWriteRefusedError(RefusedByNodeError):
     """The kernel refused a write to a container's cgroup, and all was taken back.
 
     Attributes:
@@ -102,12 +102,12 @@ def apply(
 
     Raises:
         ImpossibleDocumentError: The document is wrong, out of date, or not for this machine.
-        NodeRefusedError: The node cannot do it; all is as it was before.
+        RefusedByNodeError: The node cannot do it; all is as it was before.
         VanishedError: A container ended meanwhile, and its cgroup vanished; the same holds.
         ObserveOnlyError: Taking it back failed, now or earlier.
 
     """
-    recovered = recover(cgroups, state)
+    recovered = recover_apply(cgroups, state)
     check_generation(document, state)
     previous = state.applied()
     tries: Counter[str] = Counter()
@@ -129,7 +129,7 @@ def apply(
                 raise VanishedError(
                     f"{error.filename}: the cgroup vanished while it was read"
                 ) from None
-            raise NodeRefusedError(_refusal(error, "read")) from None
+            raise RefusedByNodeError(_refusal(error, "read")) from None
         try:
             if plan.operations or plan.finish or not state.was_applied(document):
                 carry_out(document, plan, cgroups, state)
@@ -167,7 +167,7 @@ def retry_while_cgroups_vanish(attempt: Callable[[], _Result]) -> _Result:
     """Return the result of an attempt in which no cgroup vanished.
 
     Raises:
-        NodeRefusedError: One vanished each time.
+        RefusedByNodeError: One vanished each time.
 
     """
     error: Exception = VanishedError("")
@@ -190,7 +190,7 @@ def carry_out(
     """Carry out a plan, all of it or nothing; nothing may have changed since it was made.
 
     Raises:
-        NodeRefusedError: The node cannot do it; all is as it was before.
+        RefusedByNodeError: The node cannot do it; all is as it was before.
         ObserveOnlyError: It cannot even be taken back.
 
     """
@@ -210,7 +210,7 @@ def check_generation(document: NodePlacement, state: AppliedState) -> None:
     if previous is None or previous.node.name != document.node.name:
         return
     if document.generation < previous.generation == MAX_GENERATION:
-        next_generation(previous.generation, state.folder / APPLIED)
+        next_document_generation(previous.generation, state.folder / APPLIED)
     named = f"the document for node {document.node.name!r}"
     if document.generation < previous.generation:
         raise ImpossibleDocumentError(
@@ -218,14 +218,14 @@ def check_generation(document: NodePlacement, state: AppliedState) -> None:
             f"{previous.generation} was applied; make a new one of a higher generation"
         )
     if document.generation == previous.generation and not state.was_applied(document):
-        after = next_generation(document.generation, state.folder / APPLIED)
+        after = next_document_generation(document.generation, state.folder / APPLIED)
         raise ImpossibleDocumentError(
             f"{named} says something else than what was applied as generation "
             f"{document.generation}; give it generation {after}"
         )
 
 
-def next_generation(generation: int, *remembered: Path) -> int:
+def next_document_generation(generation: int, *remembered: Path) -> int:
     """Return the generation that follows one.
 
     Args:
@@ -245,7 +245,7 @@ def next_generation(generation: int, *remembered: Path) -> int:
     return generation + 1
 
 
-def recover(cgroups: Cgroups, state: AppliedState) -> str:
+def recover_apply(cgroups: Cgroups, state: AppliedState) -> str:
     """Take back what was begun or finish what was committed, and return what that was in words.
 
     Raises:
@@ -269,7 +269,7 @@ def _begin(document: NodePlacement, plan: CgroupPlan, state: AppliedState) -> No
     try:
         state.begin(document, plan)
     except OSError as error:
-        raise NodeRefusedError(
+        raise RefusedByNodeError(
             f"the journal cannot be written to {state.folder}: "
             f"{error.strerror}; nothing was changed"
         ) from None
@@ -299,7 +299,7 @@ def _carry_out(plan: CgroupPlan, cgroups: Cgroups, state: AppliedState) -> None:
                 f"{why}; the cgroup {as_proc_cgroup_path(gone)} vanished meanwhile; "
                 "what was done before it is taken back"
             ) from None
-        raise NodeRefusedError(f"{why}; what was done before it is taken back") from None
+        raise RefusedByNodeError(f"{why}; what was done before it is taken back") from None
 
 
 def _container(plan: CgroupPlan, failed: CgroupOperation, error: Exception) -> str | None:
@@ -352,7 +352,7 @@ def _finish(
     try:
         state.finished(document)
     except OSError as error:
-        raise NodeRefusedError(
+        raise RefusedByNodeError(
             f"the node does what the document says, but {state.folder} cannot say so: "
             f"{error.strerror}; the next run finishes it"
         ) from None
@@ -431,7 +431,7 @@ def _was_done(operation: CgroupOperation, earlier: Sequence[str], cgroups: Cgrou
             if value is None and operation.unit:  # systemd took the controller away
                 return bool(operation.old) and cgroups.exists(operation.cgroup)
             return value is not None and not any(
-                says_the_same(operation.file, value, old) for old in earlier
+                is_same_cgroup_value(operation.file, value, old) for old in earlier
             )
 
 

@@ -14,7 +14,7 @@ from placer_models.policy import QosClass
 
 
 @dataclass(frozen=True, slots=True)
-class CpuHolder:
+class ContainerCpuMove:
     """A container, and the CPUs that it runs on now and is to run on.
 
     Attributes:
@@ -44,7 +44,7 @@ class CpuHolder:
         return any(qos.owns_cpus for qos in self.classes)
 
 
-class CpuStep(NamedTuple):
+class CpusetStep(NamedTuple):
     """One container gets a set of CPUs.
 
     Attributes:
@@ -61,7 +61,7 @@ class NoOrderError(Exception):
     """There is no order in which no exclusive CPU is in two places; ``str()`` says why."""
 
 
-def classes_conflict(one: QosClass, other: QosClass) -> bool:
+def qos_classes_may_not_share_cpu(one: QosClass, other: QosClass) -> bool:
     """Return whether pods of the two classes may not share a CPU (C4)."""
     classes = {one, other}
     if QosClass.LSE in classes:
@@ -69,7 +69,9 @@ def classes_conflict(one: QosClass, other: QosClass) -> bool:
     return QosClass.LSR in classes and QosClass.BE not in classes
 
 
-def ordered_cpu_steps(holders: Sequence[CpuHolder], shared: CpuSet) -> tuple[CpuStep, ...]:
+def ordered_cpu_steps(
+    holders: Sequence[ContainerCpuMove], shared: CpuSet
+) -> tuple[CpusetStep, ...]:
     """Return the steps, in order, by which containers get their CPUs.
 
     Args:
@@ -85,7 +87,7 @@ def ordered_cpu_steps(holders: Sequence[CpuHolder], shared: CpuSet) -> tuple[Cpu
 
 
 class _Order:
-    def __init__(self, holders: Sequence[CpuHolder], shared: CpuSet) -> None:
+    def __init__(self, holders: Sequence[ContainerCpuMove], shared: CpuSet) -> None:
         self._holders = holders
         self._shared = shared
         # Set of CPUs -> the containers that have it: owners of CPUs, then all others. Hundreds
@@ -97,7 +99,7 @@ class _Order:
         for i, holder in enumerate(holders):
             self._put(i, holder.now)
 
-    def steps(self) -> Iterable[CpuStep]:
+    def steps(self) -> Iterable[CpusetStep]:
         # Pools shrink before owners, so that what an owner has left is its own at once.
         first = sorted(range(len(self._holders)), key=lambda i: self._holders[i].owns_cpus)
         for i in first:
@@ -106,7 +108,7 @@ class _Order:
             if kept and kept != holder.now and not holder.fixed:
                 self._put(i, kept)
                 why = "done" if kept == holder.goal else "keeps what it has before and after"
-                yield CpuStep(i, kept, "" if why == "done" else why)
+                yield CpusetStep(i, kept, "" if why == "done" else why)
         waiting = [i for i, h in enumerate(self._holders) if not h.fixed and self._has[i] != h.goal]
         while waiting:
             stuck = []
@@ -117,12 +119,14 @@ class _Order:
                     continue
                 self._parked.discard(i)
                 self._put(i, goal)
-                yield CpuStep(i, goal, "")
+                yield CpusetStep(i, goal, "")
             if len(stuck) == len(waiting):
                 i = self._one_of_a_circle(stuck)
                 self._parked.add(i)
                 self._put(i, self._spare())
-                yield CpuStep(i, self._has[i], "parked on the shared pool, for others wait for it")
+                yield CpusetStep(
+                    i, self._has[i], "parked on the shared pool, for others wait for it"
+                )
             waiting = stuck
 
     def _put(self, i: int, cpus: CpuSet) -> None:
@@ -149,7 +153,7 @@ class _Order:
             other
             for other in there - self._parked
             if self._holders[other].owner != me.owner
-            and any(classes_conflict(me.qos, qos) for qos in self._classes(other))
+            and any(qos_classes_may_not_share_cpu(me.qos, qos) for qos in self._classes(other))
         )
 
     def _classes(self, i: int) -> frozenset[QosClass]:

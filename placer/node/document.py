@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from placer.judge.breaches import RULES
 from placer.judge.scene import scene_for_judge
-from placer.node.pools import pools_of, with_cpus_of_all
+from placer.node.pools import pools_of, with_cpus_of_each_container
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -36,7 +36,7 @@ def placement_of_node(
     illegal one has what is counted of it.
     """
     found = _by_node(instance, placement).get(node.name, ())
-    return with_cpus_of_all(NodePlacement(node, tuple(found), generation))
+    return with_cpus_of_each_container(NodePlacement(node, tuple(found), generation))
 
 
 def placement_of_each_node(instance: Instance, placement: Placement) -> Iterator[NodePlacement]:
@@ -47,7 +47,7 @@ def placement_of_each_node(instance: Instance, placement: Placement) -> Iterator
     found = _by_node(instance, placement)
     for node in instance.nodes:
         if not node.offered or node.name in found:
-            yield with_cpus_of_all(NodePlacement(node, tuple(found.get(node.name, ()))))
+            yield with_cpus_of_each_container(NodePlacement(node, tuple(found.get(node.name, ()))))
 
 
 def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePod]]:
@@ -70,7 +70,7 @@ def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePod
 
 def node_placement_faults(document: NodePlacement) -> tuple[str, ...]:
     """Return the impossible demands of the document, each in one line."""
-    document = with_cpus_of_all(document)
+    document = with_cpus_of_each_container(document)
     gangs = tuple(
         Gang(one.pod.name, one.pod.namespace, (one.pod,), 1, lone=True) for one in document.pods
     )
@@ -93,7 +93,7 @@ def node_placement_faults(document: NodePlacement) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def offline_owner(document: NodePlacement, online: CpuSet) -> str | None:
+def pod_owning_offline_cpus(document: NodePlacement, online: CpuSet) -> str | None:
     """Return in words which pod owns CPUs that are not online, or None if no pod does."""
     for one in document.pods:
         if not one.pod.spec.qos.owns_cpus:

@@ -5,13 +5,13 @@ class ImpossibleDocumentError(Exception):
     """The document asks for something impossible, here or anywhere; ``str()`` says what."""
 
 
-class NodeRefusedError(Exception):
+class RefusedByNodeError(Exception):
     """The node refuses, and nothing is changed; ``str()`` says why and what helps."""
 
 
-class VanishedError(NodeRefusedError):
+class VanishedError(RefusedByNodeError):
     """A cgroup went while it was planned for or written; the same may be possible at once."""
 
 
-class ObserveOnlyError(NodeRefusedError):
+class ObserveOnlyError(RefusedByNodeError):
     """Placer must not write here until somebody has looked; ``str()`` says why, and at what."""

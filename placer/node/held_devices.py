@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from placer_models.device import GPU, DeviceKey, is_mig_instance
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 from placer_models.kubernetes.checkpoints.device_manager import (
     DEVICE_MANAGER_CHECKPOINT,
     HeldByKubelet,
 )
 from placer_models.kubernetes.plugin_devices import devices_of_entry, type_of
-from placer_models.mig import gpu_of
+from placer_models.mig import gpu_of_mig_instance
 from placer_models.node_placement import NodePlacement, NodePod
 
 
@@ -43,19 +43,22 @@ def given_twice(
 def _devices_of(one: NodePod) -> frozenset[DeviceKey]:
     """Return the devices that a pod is given; for a MIG instance its GPU."""
     return frozenset(
-        (GPU, gpu_of(grant.minor)) if is_mig_instance(grant.type) else (grant.type, grant.minor)
+        (GPU, gpu_of_mig_instance(grant.minor))
+        if is_mig_instance(grant.type)
+        else (grant.type, grant.minor)
         for grant in one.placement.devices
     )
 
 
 def _told(one: NodePod, key: DeviceKey, entry: HeldByKubelet, file: str, *, known: bool) -> str:
     kind, minor = key
-    ids = ", ".join(shown(id) for id in entry.ids) or "no ids"
+    ids = ", ".join(in_quotes(id) for id in entry.ids) or "no ids"
     lost = "" if known else f", and nothing says which {kind} that is"
     same = "" if one.uid else ", or give it that uid if it is the same pod"
     return (
         f"pod {one.pod.title!r}: placement.devices: {kind} {minor} {'is' if known else 'may be'} "
-        f"another pod's: pod {shown(entry.pod_uid)} holds {entry.resource} {ids} by the kubelet's "
+        f"another pod's: pod {in_quotes(entry.pod_uid)} holds {entry.resource} {ids} by the "
+        "kubelet's "
         f"/{file}{lost}; place it on a device that is free{same}; a pod that "
         "has ended is dropped from the file when the kubelet next gives out a device"
     )

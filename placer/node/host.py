@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from placer.node.cgroups import is_system_unit, is_systemd_unit
-from placer.node.errors import NodeRefusedError
+from placer.node.errors import RefusedByNodeError
 from placer.node.systemd_units import SystemdInterface
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT, path_below
@@ -20,7 +20,7 @@ from placer_models.kubernetes.checkpoints.device_manager import (
     HeldByKubelet,
     read_device_manager_checkpoint,
 )
-from placer_models.kubernetes.checkpoints.go_types import CheckpointError
+from placer_models.kubernetes.checkpoints.go_types import KubeletCheckpointError
 from placer_models.kubernetes.checkpoints.memory_manager import (
     MEMORY_MANAGER_STATE,
     read_memory_manager_state,
@@ -128,11 +128,11 @@ def check_kubelet_root(kubelet_root: str) -> None:
     """Refuse a root directory of a kubelet that is not there.
 
     Raises:
-        NodeRefusedError: Without it nothing would tell that a kubelet gives CPUs out.
+        RefusedByNodeError: Without it nothing would tell that a kubelet gives CPUs out.
 
     """
     if not Path(kubelet_root).is_dir():
-        raise NodeRefusedError(
+        raise RefusedByNodeError(
             f"{kubelet_root} is no folder; name the kubelet's --root-dir, or leave --kubelet-root "
             "out where it has none of its own"
         )
@@ -164,5 +164,5 @@ def _checkpoint(root: Path, path: str, read: Callable[[str], _State]) -> tuple[_
         return None, f"{path} cannot be read: {error.strerror or error}"
     except UnicodeDecodeError:
         return None, f"{path} is not UTF-8"
-    except CheckpointError as error:
+    except KubeletCheckpointError as error:
         return None, f"{path}: {error}"

@@ -5,17 +5,17 @@ from pathlib import Path
 
 from placer.node.cgroup_files import KernelCgroupFiles
 from placer.node.cgroups import CPU, CPUSET, HUGETLB, MEMORY, PIDS
-from placer.node.errors import NodeRefusedError
+from placer.node.errors import RefusedByNodeError
 
 _USED = (CPUSET, CPU, MEMORY, PIDS)
 """The controllers that are needed, all on one version."""
 
 
-class MountError(NodeRefusedError):
+class MountError(RefusedByNodeError):
     """The cgroup file systems cannot be used; ``str()`` says why and what to do."""
 
 
-def kernel_files(mountinfo: Path = Path("/proc/self/mountinfo")) -> KernelCgroupFiles:
+def kernel_cgroup_files(mountinfo: Path = Path("/proc/self/mountinfo")) -> KernelCgroupFiles:
     """Return the cgroup files of this machine.
 
     Raises:

@@ -13,7 +13,7 @@ from placer.node.operations import CgroupOperation, CgroupOperationKind
 from placer_models.cpuset import CpuSet
 
 
-class CpusetWriter:
+class CpusetWritePlanner:
     """Plans writes of sets, and remembers what they leave behind."""
 
     def __init__(self, cgroups: Cgroups) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, parent_path, parse_cpuset
-from placer.node.render.cgroup import NO_LIMIT, says_the_same
+from placer.node.render.cgroup import NO_LIMIT, is_same_cgroup_value
 from placer.node.render.systemd import systemd_property_for
 from placer_models.cpuset import format_cpu_list
 
@@ -144,7 +144,7 @@ def _says(operation: CgroupOperation, text: str, cgroups: Cgroups) -> bool:
     now = current_file_value(operation, cgroups)
     if now is None and operation.unit and text in NO_LIMIT:
         return True  # systemd takes away a controller for which no unit has a limit
-    return says_the_same(operation.file, now or "", text)
+    return is_same_cgroup_value(operation.file, now or "", text)
 
 
 def _check_effect(operation: CgroupOperation, cgroups: Cgroups) -> None:

@@ -19,17 +19,17 @@ from placer.node.cgroups import (
     parse_cpuset,
 )
 from placer.node.container_roots import OUR_ROOT, check_cgroup_root_path
-from placer.node.cpu_order import CpuHolder, NoOrderError, ordered_cpu_steps
+from placer.node.cpu_order import ContainerCpuMove, NoOrderError, ordered_cpu_steps
 from placer.node.current_values import ContainerLeaf, ContainerLeafReader
-from placer.node.document import node_placement_faults, offline_owner
-from placer.node.errors import ImpossibleDocumentError, NodeRefusedError
+from placer.node.document import node_placement_faults, pod_owning_offline_cpus
+from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
 from placer.node.held_devices import given_twice
 from placer.node.host import HostMachine
-from placer.node.nested_cgroups import CpusetWriter
+from placer.node.nested_cgroups import CpusetWritePlanner
 from placer.node.operations import SUBTREE, CgroupOperation, CgroupOperationKind
 from placer.node.pools import pools_of
 from placer.node.render.cgroup import cgroup_settings
-from placer.node.settings import SettingWriter
+from placer.node.settings import SettingWritePlanner
 from placer.node.targets import container_targets
 from placer.node.ways import CgroupWriteAccess
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -91,7 +91,7 @@ def cgroup_plan_of(
 
     Raises:
         ImpossibleDocumentError: The document is wrong, or is not for this machine.
-        NodeRefusedError: This node cannot do it now.
+        RefusedByNodeError: This node cannot do it now.
 
     """
     check_cgroup_root_path(root)
@@ -103,7 +103,7 @@ def cgroup_plan_of(
             more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
             raise ImpossibleDocumentError(faults[0] + more)
         if host.held_fault and any(one.placement.devices for one in document.pods):
-            raise NodeRefusedError(
+            raise RefusedByNodeError(
                 f"nobody can tell which devices the kubelet has given to pods: {host.held_fault}"
             )
     if host.present is not None:
@@ -136,9 +136,9 @@ class _Planner:
         self._make_do = make_do
         self._trusted = trusted
         self._host = host
-        if not make_do and (wrong := offline_owner(document, self._online)):
-            raise NodeRefusedError(wrong)
-        self._settings = SettingWriter(cgroups, host, root)
+        if not make_do and (wrong := pod_owning_offline_cpus(document, self._online)):
+            raise RefusedByNodeError(wrong)
+        self._settings = SettingWritePlanner(cgroups, host, root)
         self._shared = pools_of(document).shared & self._online
         self._ways = CgroupWriteAccess(cgroups)
         reader = ContainerLeafReader(cgroups, host, root, previous)
@@ -236,18 +236,18 @@ class _Planner:
         """Return whether a cgroup can be as it is to be; one that is not ours stops no other.
 
         Raises:
-            NodeRefusedError: It cannot, and is ours, or no cgroup could.
+            RefusedByNodeError: It cannot, and is ours, or no cgroup could.
 
         """
         if not leaf.goal_cpus:
-            raise NodeRefusedError(
+            raise RefusedByNodeError(
                 f"{leaf.title} has no CPU left: all of its pool are owned or offline"
             )
         try:
             if leaf.cgroup in self._aside:
-                raise NodeRefusedError(self._aside[leaf.cgroup])
+                raise RefusedByNodeError(self._aside[leaf.cgroup])
             self._check(leaf)
-        except NodeRefusedError as error:
+        except RefusedByNodeError as error:
             if leaf.ours:
                 raise
             self._leave_alone(leaf.title, str(error))
@@ -266,7 +266,7 @@ class _Planner:
         above = parent_path(self._root) if leaf.ours else parent_path(leaf.cgroup)
         handed_down = leaf.ours or leaf.unit  # systemd hands down what its units need
         if not handed_down and (lacking := self._lacks_cpuset(leaf.cgroup)) is not None:
-            raise NodeRefusedError(
+            raise RefusedByNodeError(
                 f"{leaf.title}: {as_proc_cgroup_path(lacking)} is not ours "
                 f"and does not hand cpuset down; write '+cpuset' to its {SUBTREE}"
             )
@@ -276,7 +276,7 @@ class _Planner:
         ):
             has = self._has(above, name)
             if missing := goal - has:
-                raise NodeRefusedError(
+                raise RefusedByNodeError(
                     f"{leaf.title} is to have the {what} {format_cpu_list(missing)}, "
                     f"and {as_proc_cgroup_path(above)} above it has {format_cpu_list(has)}; "
                     "give it more, or place again"
@@ -312,7 +312,7 @@ class _Planner:
             return
         used = int(self._cgroups.files.read(path))
         if used > limit:
-            raise NodeRefusedError(
+            raise RefusedByNodeError(
                 f"{leaf.title} uses {used:,} bytes of memory, more than its limit of {limit:,}; "
                 "the kernel would end processes of it: raise the limit"
             )
@@ -333,9 +333,9 @@ class _Planner:
         inner = dict.fromkeys([self._root, *(parent_path(leaf.cgroup) for leaf in ours)])
         for cgroup in inner:
             if trouble := self._ways.trouble(cgroup):
-                raise NodeRefusedError(f"{trouble}; name another by --root")
+                raise RefusedByNodeError(f"{trouble}; name another by --root")
             if rival := self._host.rival(cgroup):
-                raise NodeRefusedError(
+                raise RefusedByNodeError(
                     f"{as_proc_cgroup_path(cgroup)}: {rival}; name another by --root"
                 )
             yield from self._make(cgroup, controllers, made)
@@ -376,12 +376,12 @@ class _Planner:
         if self._cgroups.version == 1:
             missing = [name for name in controllers if not files.exists(name)]
             if missing:
-                raise NodeRefusedError(f"the controller {missing[0]} is not mounted; mount it")
+                raise RefusedByNodeError(f"the controller {missing[0]} is not mounted; mount it")
             return
         if self._cgroups.exists(above):
             on = files.read(self._cgroups.path(CPUSET, above, SUBTREE)).split()
             if missing := [name for name in controllers if name not in on]:
-                raise NodeRefusedError(
+                raise RefusedByNodeError(
                     f"{as_proc_cgroup_path(above)} is not ours and does not hand "
                     f"{', '.join(missing)} down; "
                     f"write '{' '.join('+' + name for name in missing)}' to its {SUBTREE}"
@@ -420,7 +420,7 @@ class _Planner:
     def _cpusets(self) -> Iterator[CgroupOperation]:
         """Write the sets, in the order in which no exclusive CPU is ever in two places."""
         holders = [
-            CpuHolder(
+            ContainerCpuMove(
                 leaf.title,
                 leaf.owner,
                 leaf.qos,
@@ -434,9 +434,9 @@ class _Planner:
         try:
             steps = ordered_cpu_steps(holders, self._shared)
         except NoOrderError as error:
-            raise NodeRefusedError(str(error)) from None
+            raise RefusedByNodeError(str(error)) from None
         last = {step.holder: n for n, step in enumerate(steps)}
-        sets = CpusetWriter(self._cgroups)
+        sets = CpusetWritePlanner(self._cgroups)
 
         def mems(leaf: ContainerLeaf) -> Iterator[CgroupOperation]:
             if leaf.mems_differ:

@@ -8,9 +8,9 @@ there.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from placer_models.bound import bound_to, pool_on_numa_nodes
+from placer_models.bound import numa_nodes_bound_to, pool_on_numa_nodes
 from placer_models.cpuset import CpuSet
-from placer_models.instance.running_defaults import default_cpus_by_container, pool_of
+from placer_models.instance.running_defaults import default_container_cpus, pool_cpus
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.policy import QosClass
@@ -42,22 +42,23 @@ def pools_of(document: NodePlacement) -> NodePools:
         qos = one.pod.spec.qos
         if qos.owns_cpus:
             owned[qos] = owned.get(qos, frozenset()) | one.placement.cpuset
-    shared = pool_of(QosClass.LS, node, owned)
+    shared = pool_cpus(QosClass.LS, node, owned)
     homes = {
         home
         for one in document.pods
-        if one.pod.spec.qos is QosClass.LS and (home := bound_to(one.placement, one.pod.spec, node))
+        if one.pod.spec.qos is QosClass.LS
+        and (home := numa_nodes_bound_to(one.placement, one.pod.spec, node))
     }
     topology = node.machine.topology
     return NodePools(
         shared,
-        pool_of(QosClass.BE, node, owned),
+        pool_cpus(QosClass.BE, node, owned),
         owned,
         {home: pool_on_numa_nodes(shared, home, topology) for home in sorted(homes, key=sorted)},
     )
 
 
-def with_cpus_of_all(document: NodePlacement) -> NodePlacement:
+def with_cpus_of_each_container(document: NodePlacement) -> NodePlacement:
     """Return the document with the CPUs of every container; pools are as all its pods leave them.
 
     A pod of a pool runs in the whole of it, whatever its placement says: that was written
@@ -73,11 +74,11 @@ def _settled(one: NodePod, document: NodePlacement, pools: NodePools) -> NodePod
     if spec.qos.owns_cpus:
         parts = tuple(
             given.get(part.name, part)
-            for part in default_cpus_by_container(spec, seat.cpuset, node.machine.topology)
+            for part in default_container_cpus(spec, seat.cpuset, node.machine.topology)
         )
         return replace(one, placement=replace(seat, containers=parts))
     pool = pools.best_effort if spec.qos is QosClass.BE else pools.shared
-    homes = bound_to(seat, spec, node)
+    homes = numa_nodes_bound_to(seat, spec, node)
     parts = tuple(
         replace(part, cpuset=_pool_there(pool, _homes(part, homes), document))
         for container in spec.containers
@@ -106,7 +107,7 @@ def memory_nodes(
         numa.id for numa in node.machine.topology.numa_nodes if numa.memory_bytes
     ) or frozenset(numa.id for numa in node.machine.topology.numa_nodes)
     spec = one.pod.spec
-    if not (spec.qos.owns_cpus or bound_to(seat, spec, node)):
+    if not (spec.qos.owns_cpus or numa_nodes_bound_to(seat, spec, node)):
         return with_memory
     for held in (part, seat):
         placed = {numa for numa, size in held.memory_bytes if size}

@@ -21,12 +21,12 @@ from placer.node.render.cgroup import (
     SWAP,
     cgroup_settings,
     is_higher_limit,
+    is_same_cgroup_value,
     page_size_name,
-    says_the_same,
 )
 
 
-class SettingWriter:
+class SettingWritePlanner:
     """A planner of these writes, which also notes what cannot be written.
 
     Attributes:
@@ -77,7 +77,7 @@ class SettingWriter:
                 continue
             if fresh and not leaf.ours:
                 continue
-            if not fresh and says_the_same(file, present, new):
+            if not fresh and is_same_cgroup_value(file, present, new):
                 continue
             yield CgroupOperation(
                 CgroupOperationKind.WRITE,

@@ -22,13 +22,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from placer.node.errors import NodeRefusedError, ObserveOnlyError
+from placer.node.errors import ObserveOnlyError, RefusedByNodeError
 from placer.node.locks import locked_folder
 from placer.node.operations import CgroupOperation, CgroupOperationKind
 from placer.node.plan import CgroupPlan
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
-from placer_models.instance.node_file import node_placement_of, node_placement_to_dict
+from placer_models.instance.node_file import node_placement_to_dict, read_node_placement
 from placer_models.node_placement import NodePlacement
 
 JOURNAL, COMMITTED, APPLIED, OBSERVE_ONLY = (
@@ -57,7 +57,7 @@ class AppliedState:
         """Hold the folder for one Placer at a time.
 
         Raises:
-            NodeRefusedError: Another one holds it, or the folder is not ours alone.
+            RefusedByNodeError: Another one holds it, or the folder is not ours alone.
 
         """
         with locked_folder(self.folder):
@@ -143,7 +143,7 @@ class AppliedState:
         """
         try:
             data = self._read(OBSERVE_ONLY)
-        except NodeRefusedError as error:
+        except RefusedByNodeError as error:
             raise ObserveOnlyError(str(error)) from None
         if data is not None:
             why = data.decode(errors="replace").strip()
@@ -172,7 +172,7 @@ class AppliedState:
 
     def _document(self, tree: object, name: str) -> NodePlacement:
         try:
-            return node_placement_of(documents_of(json.dumps(tree), self.folder / name)[0])
+            return read_node_placement(documents_of(json.dumps(tree), self.folder / name)[0])
         except InputError as error:
             raise self._unreadable(name, str(error)) from None
 
@@ -193,7 +193,7 @@ class AppliedState:
         except OSError as error:
             if error.errno == errno.ENXIO:  # a socket
                 raise self._no_file(name) from None
-            raise NodeRefusedError(
+            raise RefusedByNodeError(
                 f"{self.folder / name} cannot be read: {error.strerror}; run as its owner"
             ) from None
         try:

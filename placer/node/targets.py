@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from placer.node.pools import memory_nodes, pools_of, with_cpus_of_all
+from placer.node.pools import memory_nodes, pools_of, with_cpus_of_each_container
 from placer_models.cpuset import CpuSet
 from placer_models.limits import NO_LIMITS, ContainerLimits
 from placer_models.node_placement import NodePlacement, NodePod
@@ -70,7 +70,7 @@ def container_targets(
     """
     found = []
     shared = pools_of(document).shared
-    document = with_cpus_of_all(document)
+    document = with_cpus_of_each_container(document)
     sizes = {size for _, size in document.node.pages_in()}
     for one in document.pods:
         spec, seat = one.pod.spec, one.placement

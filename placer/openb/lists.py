@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from placer_models.files.errors import InputError, SeveralInputError, near_or_first_names, shown
+from placer_models.files.errors import InputError, SeveralInputError, in_quotes, near_or_first_names
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -69,7 +69,7 @@ class TracePod:
     models: tuple[str, ...]
 
 
-def read_nodes(file: Path) -> tuple[TraceNode, ...]:
+def read_trace_nodes(file: Path) -> tuple[TraceNode, ...]:
     """Return the nodes of a list, in its order.
 
     Raises:
@@ -92,7 +92,7 @@ def read_nodes(file: Path) -> tuple[TraceNode, ...]:
     return tuple(found)
 
 
-def read_pods(file: Path, models: Collection[str]) -> tuple[TracePod, ...]:
+def read_trace_pods(file: Path, models: Collection[str]) -> tuple[TracePod, ...]:
     """Return the pods of a list, in its order.
 
     Lists have eleven columns or the first five, of pods that may have GPUs of any model.
@@ -143,7 +143,7 @@ def _models(row: "_Row", known: Collection[str]) -> tuple[str, ...]:
     for model in wanted:
         if model not in known:
             names = near_or_first_names(model, sorted(known))
-            row.fault("gpu_spec", f"no node has GPUs of model {shown(model)}{names}")
+            row.fault("gpu_spec", f"no node has GPUs of model {in_quotes(model)}{names}")
     return tuple(wanted)
 
 
@@ -196,7 +196,7 @@ class _Rows:
         known = (*columns, *more)
         wrong = [f"there is no column {column}" for column in columns if column not in head]
         wrong += [
-            f"column {shown(name)} is not known{near_or_first_names(name, known)}"
+            f"column {in_quotes(name)} is not known{near_or_first_names(name, known)}"
             for name in head
             if name not in known
         ]
@@ -241,7 +241,7 @@ class _Row:
         if not name:
             self.fault(column, "there is no name")
         elif name in self._rows.names:
-            self.fault(column, f"{shown(name)} is in row {self._rows.names[name]} already")
+            self.fault(column, f"{in_quotes(name)} is in row {self._rows.names[name]} already")
         else:
             self._rows.names[name] = self._line
         return name
@@ -261,7 +261,7 @@ class _Row:
         # Some lists write whole numbers as 1000.0.
         digits = text.removesuffix(".0")
         if not digits.removeprefix("-").isdecimal() or not digits.isascii():
-            self.fault(column, f"{shown(text)} is no whole number")
+            self.fault(column, f"{in_quotes(text)} is no whole number")
             return least
         number = int(digits[:19])
         if number < least:

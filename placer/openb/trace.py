@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from placer.openb.arrivals import ArrivalOrder, read_arrival_order
-from placer.openb.lists import WHOLE_MILLI, TraceNode, TracePod, read_nodes, read_pods
+from placer.openb.lists import WHOLE_MILLI, TraceNode, TracePod, read_trace_nodes, read_trace_pods
 from placer.openb.words import TraceConverter, gpu_models_of
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Gang
@@ -51,8 +51,8 @@ def read_trace(nodes: Path, pods: Path, sequence: Path, seed: int) -> Trace:
         InputError: A file is not what it should be.
 
     """
-    found = read_nodes(nodes)
-    listed = read_pods(pods, gpu_models_of(found))
+    found = read_trace_nodes(nodes)
+    listed = read_trace_pods(pods, gpu_models_of(found))
     arrivals = read_arrival_order(sequence, seed, nodes=len(found), pods=len(listed))
     return Trace(found, listed, arrivals)
 

@@ -157,10 +157,10 @@ def filled_by_diving(packing: PackingProblem, pricing: PackingProgram) -> Fillin
                     filling.append(list(pattern))
         if left == before:
             break
-    return completed_filling(packing, filling)
+    return with_all_items_packed(packing, filling)
 
 
-def completed_filling(packing: PackingProblem, filling: Filling) -> Filling:
+def with_all_items_packed(packing: PackingProblem, filling: Filling) -> Filling:
     """Return the filling with all items of the packing; each of them fits a fresh bin."""
     rooms = []
     for number, items in enumerate(filling):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.linear import LinearProgram
-from placer.plan.market import BinDevices, BinKind, Market, most_in_empty_bin
+from placer.plan.market import BinDevices, BinKind, PurchaseProblem, most_in_empty_bin
 
 SHORT = 50.0
 """An item without a place costs so many times as much as the dearest bin."""
@@ -64,7 +64,7 @@ def scaled_dual_feasible_function(size: int, room: int, k: int) -> int:
     return (k + 1) * size // room * room
 
 
-def solve_aggregate_program(market: Market) -> AggregateSolution:
+def solve_aggregate_program(market: PurchaseProblem) -> AggregateSolution:
     """Solve the aggregate program."""
     program = LinearProgram()
     bins = [

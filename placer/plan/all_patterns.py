@@ -7,7 +7,7 @@ import numpy as np
 from placer.packing.bins import Counts, Vector
 from placer.packing.step_limit import StepBudget, StepLimitError
 from placer.plan.device_packing import devices_hold
-from placer.plan.market import BinKind, Market
+from placer.plan.market import BinKind, PurchaseProblem
 from placer.plan.master import BinPattern
 
 MOST_PATTERNS = 2_000
@@ -16,7 +16,7 @@ MOST_PATTERNS = 2_000
 _STEPS = 200_000
 
 
-def all_patterns(market: Market) -> list[BinPattern] | None:
+def all_patterns(market: PurchaseProblem) -> list[BinPattern] | None:
     """Return every full pattern of every kind in every block, or None if there are too many.
 
     A pattern is full if no further item goes in. Every way to fill a bin is a part of one.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from placer.plan.market import Market
+from placer.plan.market import PurchaseProblem
 from placer.plan.proof import ItemValues
 from placer.plan.witness import ScenarioPlacement
 from placer_models.placement import Unplaced
@@ -57,7 +57,7 @@ class BindingResource:
 
 
 @dataclass(frozen=True, slots=True)
-class RunnerUp:
+class PlanExcludingOffer:
     """What a plan without one of the offers costs.
 
     Attributes:
@@ -85,7 +85,7 @@ class PriceBoundProof:
 
     """
 
-    market: Market
+    market: PurchaseProblem
     values: ItemValues
     exact: Fraction | None
     by_enumeration: bool
@@ -108,7 +108,7 @@ class PurchasePlan:
     bound: Decimal
     mix: tuple[OfferPurchase, ...]
     binding: tuple[BindingResource, ...]
-    runners_up: tuple[RunnerUp, ...]
+    runners_up: tuple[PlanExcludingOffer, ...]
     witnesses: tuple[ScenarioPlacement, ...]
     relaxed: tuple[str, ...]
     proof: PriceBoundProof

@@ -7,7 +7,7 @@ from placer.plan.aggregate import AggregateProgramRow, AggregateSolution
 from placer.plan.answer import BindingResource, ResourceUse
 from placer.plan.market import BinDevices, BinKind
 from placer.plan.numa_rooms import NUMA_NODES
-from placer.plan.relax import RelaxedMarket
+from placer.plan.relax import QuestionAsPacking
 from placer_models.device import GPU
 from placer_models.problem.dimensions import Dimension
 
@@ -35,7 +35,7 @@ def device_word(kind: str) -> str:
 
 
 def binding_resource_on_offer(
-    relaxed: RelaxedMarket,
+    relaxed: QuestionAsPacking,
     start: AggregateSolution,
     offer: int,
     name: str,
@@ -67,14 +67,14 @@ def binding_resource_on_offer(
     return BindingResource(name, fullest.resource if fullest else None, 0.0, uses)
 
 
-def _word(relaxed: RelaxedMarket, subject: AggregateProgramRow) -> str:
+def _word(relaxed: QuestionAsPacking, subject: AggregateProgramRow) -> str:
     if subject.devices is not None:
         return device_word(relaxed.devices[subject.devices])
     return resource_word(relaxed.resources[subject.number])
 
 
 def _uses(
-    relaxed: RelaxedMarket, kind: BinKind, count: int, items: Counter[int]
+    relaxed: QuestionAsPacking, kind: BinKind, count: int, items: Counter[int]
 ) -> Iterator[ResourceUse]:
     for number, dimension in enumerate(relaxed.resources):
         taken = sum(n * size[number] for i, n in items.items() if (size := kind.sizes[i]))

@@ -10,10 +10,10 @@ from placer.plan.aggregate import AggregateSolution
 from placer.plan.all_patterns import all_patterns
 from placer.plan.clock import PlanClock
 from placer.plan.column_generation import ColumnGeneration
-from placer.plan.market import Market
+from placer.plan.market import PurchaseProblem
 from placer.plan.master import BinPattern, MasterSolution
 from placer.plan.proof import ItemValues, rounded_up_to_price
-from placer.plan.rounding import MarketPlan, Rounding
+from placer.plan.rounding import BinPurchasePlan, SolutionRounding
 from placer.plan.whole import solve_integer_master
 from placer.plan.whole_bins import price_bound_by_whole_bins
 
@@ -34,7 +34,7 @@ _SOME = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class MarketRunnerUp:
+class BinPlanExcludingOffer:
     """A plan without one of the offers of the best one.
 
     Attributes:
@@ -43,11 +43,11 @@ class MarketRunnerUp:
     """
 
     without: int
-    plan: MarketPlan | None
+    plan: BinPurchasePlan | None
 
 
 @dataclass(frozen=True, slots=True)
-class MarketSolution:
+class PurchaseSolution:
     """The best plan of a market that was found, and what was proven.
 
     Attributes:
@@ -66,7 +66,7 @@ class MarketSolution:
 
     """
 
-    plan: MarketPlan | None
+    plan: BinPurchasePlan | None
     bound: int | None
     exact: Fraction | None
     values: ItemValues
@@ -74,12 +74,12 @@ class MarketSolution:
     solution: MasterSolution
     start: AggregateSolution
     by_sums: bool
-    runners_up: tuple[MarketRunnerUp, ...] = ()
+    runners_up: tuple[BinPlanExcludingOffer, ...] = ()
     by_whole_bins: tuple[ItemValues, ...] = ()
 
 
 @dataclass(slots=True)
-class MarketSolver:
+class PurchaseSolver:
     """Solves a market: finds what to buy, and how much less it could cost.
 
     Attributes:
@@ -91,7 +91,7 @@ class MarketSolver:
 
     """
 
-    market: Market
+    market: PurchaseProblem
     clock: PlanClock
     time: float
     threads: int = 2
@@ -99,7 +99,7 @@ class MarketSolver:
     tell: Callable[[str], None] = lambda words: None
     seed: int = 0
 
-    def buy(self) -> MarketSolution:
+    def buy(self) -> PurchaseSolution:
         """Return the best plan and the bound."""
         started = self.clock.now()
         market = self.market
@@ -122,7 +122,7 @@ class MarketSolver:
         def over() -> bool:
             return self.stop() or self.clock.now() >= started + self.time
 
-        rounding = Rounding(market, generation.master, generation.filler, over=over)
+        rounding = SolutionRounding(market, generation.master, generation.filler, over=over)
         plan = rounding.best(certificate.solution, _TRIES, self.seed) if exact is not None else None
         complete, by_enumeration, by_whole_bins = None, False, False
         if bound is not None and plan is not None and plan.price > bound and not over():
@@ -146,7 +146,7 @@ class MarketSolver:
                 elif complete is not None and answer.bound is not None and answer.bound > bound:
                     bound, by_enumeration = answer.bound, True
         runners_up = self._runners_up(plan, generation, complete, over) if plan else ()
-        return MarketSolution(
+        return PurchaseSolution(
             plan,
             bound,
             exact,
@@ -178,11 +178,11 @@ class MarketSolver:
 
     def _runners_up(
         self,
-        plan: MarketPlan,
+        plan: BinPurchasePlan,
         generation: ColumnGeneration,
         complete: Sequence[BinPattern] | None,
         over: Callable[[], bool],
-    ) -> tuple[MarketRunnerUp, ...]:
+    ) -> tuple[BinPlanExcludingOffer, ...]:
         """Return what is paid without each of the offers that cost most, cheapest first.
 
         There are as many as the time allows.
@@ -194,14 +194,16 @@ class MarketSolver:
             if over():
                 break
             barred = frozenset({kind})
-            rounding = Rounding(self.market, generation.master, generation.filler, barred, over)
+            rounding = SolutionRounding(
+                self.market, generation.master, generation.filler, barred, over
+            )
             other = rounding.best(generation.master.without(kind), 2, self.seed)
             if complete is not None and not self.stop():
                 whole = solve_integer_master(
                     self.market, complete, self.clock, 1.0, self.threads, other, barred
                 )
                 other = whole.plan or other
-            found.append(MarketRunnerUp(kind, other))
+            found.append(BinPlanExcludingOffer(kind, other))
         return tuple(
             sorted(found, key=lambda r: (r.plan is None, r.plan.price if r.plan else 0, r.without))
         )

@@ -46,7 +46,7 @@ def plan_cases_of(question: PlanQuestion) -> tuple[PlanCase, ...]:
     return tuple(case for one in question.scenarios for case in _cases(question, one))
 
 
-def told_case(question: PlanQuestion, case: PlanCase) -> str:
+def plan_case_text(question: PlanQuestion, case: PlanCase) -> str:
     """Return the case as it is told among those of its question; empty: it is the only one."""
     scenario = f"scenario {case.scenario}" if len(question.scenarios) > 1 else ""
     domain = question.survive.domain if question.survive else ""
@@ -66,7 +66,7 @@ def told_loss(name: str, domain: str) -> str:
     return name if kind in name else f"{kind} {name}"
 
 
-def changed_instance(question: PlanQuestion, scenario: PlanScenario) -> Instance:
+def scenario_instance(question: PlanQuestion, scenario: PlanScenario) -> Instance:
     """Return the instance of a scenario, before anything is scaled.
 
     Raises:
@@ -79,7 +79,7 @@ def changed_instance(question: PlanQuestion, scenario: PlanScenario) -> Instance
 
 
 def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[PlanCase]:
-    changed = changed_instance(question, scenario)
+    changed = scenario_instance(question, scenario)
     demand = gangs_of_scenario(changed, scenario)
     asked = replace(changed, gangs=(*demand, *question.headroom), move_budget=0)
     yield PlanCase(scenario.name, "", asked)

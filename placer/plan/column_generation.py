@@ -17,7 +17,7 @@ from placer.plan.aggregate import AggregateSolution, solve_aggregate_program
 from placer.plan.arrays import FloatArray
 from placer.plan.clock import PlanClock
 from placer.plan.filler import Filler
-from placer.plan.market import BinKind, Market
+from placer.plan.market import BinKind, PurchaseProblem
 from placer.plan.master import (
     BinPattern,
     MasterProblem,
@@ -25,7 +25,7 @@ from placer.plan.master import (
     dominating_item_pairs,
     item_room_dominance,
 )
-from placer.plan.pricing import FullestFilling, PricingProblem
+from placer.plan.pricing import DearestFillings, PricingProblem
 from placer.plan.proof import ItemValues, PriceBound, price_bound_of
 
 CLOSE = 1e-3
@@ -59,7 +59,7 @@ _SETTLED = 5e-5
 
 
 @dataclass(slots=True)
-class Certificate:
+class PlanCertificate:
     """What is known about the cheapest plan.
 
     Attributes:
@@ -117,7 +117,7 @@ class ColumnGeneration:
 
     """
 
-    market: Market
+    market: PurchaseProblem
     clock: PlanClock
     deadline: float
     end: float
@@ -161,7 +161,7 @@ class ColumnGeneration:
     def _late(self) -> bool:
         return self.stop() or self.clock.now() >= self.deadline
 
-    def run(self) -> Certificate:
+    def run(self) -> PlanCertificate:
         """Return what was proven, and the last solution."""
         with ThreadPoolExecutor(self.threads) as pool:
             self.start = solve_aggregate_program(self.market)
@@ -174,7 +174,7 @@ class ColumnGeneration:
         self.master.end_exchanges()
         solution = self._settle(solution)
         by_sums = any(alike.pricer.by_sums for of_block in self._alike for alike in of_block)
-        return Certificate(*self._best, solution, by_sums)
+        return PlanCertificate(*self._best, solution, by_sums)
 
     def prove(self, solution: MasterSolution, deadline: float) -> ItemValues:
         """Return the values of a solution with what bins are worth by them; add patterns."""
@@ -326,7 +326,7 @@ class ColumnGeneration:
             if any(sum(fullest[k]) > kinds[k].price * self._scale for k in alike.kinds)
         ]
 
-        def solve(job: tuple[int, _Alike]) -> FullestFilling | None:
+        def solve(job: tuple[int, _Alike]) -> DearestFillings | None:
             block, alike = job
             # Whoever comes after the end has no time left, and the quick bounds hold.
             if self._late:

@@ -16,7 +16,7 @@ def devices_hold(
     return _packed(devices, counts, spend) is not None
 
 
-def item_order_by_device(
+def item_order_filling_devices(
     kind: BinKind, counts: Sequence[int], spend: Callable[[], None] = lambda: None
 ) -> list[int] | None:
     """Return the items in an order in which they fill one device after the other, or None.

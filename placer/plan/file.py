@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
-from placer.plan.cases import changed_instance, domains_in
+from placer.plan.cases import domains_in, scenario_instance
 from placer.plan.offers_like import existing_node_names, nodes_of_offers, offers_of_machines
 from placer.plan.question import (
     SPARE,
@@ -16,7 +16,7 @@ from placer.plan.question import (
     PlanScenario,
     further_gangs,
     keys_in_use,
-    stem_of,
+    without_replica_number,
 )
 from placer.plan.readable import is_consequential_fault, without_wrong_fields
 from placer.plan.scenario_words import ScenarioChangeReader, read_price
@@ -31,9 +31,9 @@ from placer.plan.schema import (
 from placer_models.cluster import Instance
 from placer_models.defaults import NO_DEFAULTS
 from placer_models.files.documents import DocumentInFile
-from placer_models.files.errors import InputError, near_or_first_names, shown
+from placer_models.files.errors import InputError, in_quotes, near_or_first_names
 from placer_models.files.faults import DocumentLocation, Faults
-from placer_models.files.tree import as_json
+from placer_models.files.tree import tree_to_json
 from placer_models.files.validate import note_schema_faults, read_by_schema
 from placer_models.instance.build import ExtraInstanceParts, WaitingPodParts, build_instance
 from placer_models.instance.hosts import expand_hosts
@@ -215,7 +215,7 @@ def _without_headroom(
     spare = tuple(
         gang
         for gang in instance.gangs
-        if gang.key in names or (gang.namespace, stem_of(gang.name)) in names
+        if gang.key in names or (gang.namespace, without_replica_number(gang.name)) in names
     )
     kept = tuple(gang for gang in instance.gangs if gang not in spare)
     return replace(instance, gangs=kept), spare
@@ -244,7 +244,7 @@ def _check_domain(question: PlanQuestion, place: DocumentLocation) -> None:
     domains = domains_in(question, survive.domain)
     if not domains:
         place.at("domain").fault(
-            f"no node and no offer has the label or the level {shown(survive.domain)}"
+            f"no node and no offer has the label or the level {in_quotes(survive.domain)}"
         )
     elif survive.count >= len(domains) and all(
         node.topology_domain(survive.domain)
@@ -260,7 +260,7 @@ def _check_changes(question: PlanQuestion, place: DocumentLocation) -> None:
     """Note changes of scenarios that have nothing to change."""
     for i, scenario in enumerate(question.scenarios):
         try:
-            changed_instance(question, scenario)
+            scenario_instance(question, scenario)
         except ChangeError as error:
             place.at(i, "changes").fault(str(error))
 
@@ -318,7 +318,9 @@ def _gang_named(instance: Instance, name: str) -> Gang:
         for one in dict.fromkeys(r.gang_key for r in instance.running)
         if one
     ]
-    raise ValueError(f"no pod or gang is called {shown(name)}{near_or_first_names(name, titles)}")
+    raise ValueError(
+        f"no pod or gang is called {in_quotes(name)}{near_or_first_names(name, titles)}"
+    )
 
 
 def _offers(
@@ -329,7 +331,7 @@ def _offers(
     there = {node.name for node in cluster.nodes} if cluster else set()
     good, wrong = [], []
     for i, part in enumerate(parts):
-        at, name = place.at(i), shown(part.name)
+        at, name = place.at(i), in_quotes(part.name)
         if part.name in seen:
             where = seen[part.name].where
             wrong.append(
@@ -359,7 +361,7 @@ def _factor(text: str, place: DocumentLocation) -> Fraction:
     if _FACTOR.fullmatch(text) and 0 < Fraction(text) <= MOST_TIMES:
         return Fraction(text)
     place.fault(
-        f"got {shown(text)}; expected a factor such as 1.5, above 0, {MOST_TIMES:,} at most"
+        f"got {in_quotes(text)}; expected a factor such as 1.5, above 0, {MOST_TIMES:,} at most"
     )
     return Fraction(1)
 
@@ -399,9 +401,11 @@ def _check_names(
         for name in part.pods:
             namespace, slash, own = name.rpartition("/")
             key = namespace if slash else "default"
-            if (key, own) not in known and (key, stem_of(own)) not in known:
+            if (key, own) not in known and (key, without_replica_number(own)) not in known:
                 place.at(i, "pods", name).fault(
-                    f"no pod or gang of the demand is called {shown(name)}", name=name, known=told
+                    f"no pod or gang of the demand is called {in_quotes(name)}",
+                    name=name,
+                    known=told,
                 )
 
 
@@ -415,11 +419,11 @@ def _names(
     found = [(pod.namespace, pod.name) for pod in demand.pods]
     found += [(gang.namespace, gang.name) for gang in demand.gangs]
     for one in cluster.gangs if cluster else ():
-        found.append((one.namespace, stem_of(one.name) if one.lone else one.name))
+        found.append((one.namespace, without_replica_number(one.name) if one.lone else one.name))
     for document in documents:
         for field in ("pods", "gangs"):
             tree = document.tree.entries.get(field)
-            written = as_json(tree.node) if tree else None
+            written = tree_to_json(tree.node) if tree else None
             for part in written if isinstance(written, list) else ():
                 if isinstance(part, dict):
                     found.append((str(part.get("namespace", "default")), str(part.get("name"))))
@@ -446,5 +450,5 @@ def _with_cluster(plan: Instance, cluster: Instance, demand: DocumentLocation) -
     taken |= {one.pod.key for one in cluster.running}
     for gang in plan.gangs:
         for key in {gang.key, *(pod.key for pod in gang.pods)} & taken:
-            demand.fault(f"the cluster has a pod {shown('/'.join(key))} already; rename it")
+            demand.fault(f"the cluster has a pod {in_quotes('/'.join(key))} already; rename it")
     return replace(cluster, gangs=(*cluster.gangs, *plan.gangs))

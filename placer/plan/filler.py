@@ -9,7 +9,7 @@ from placer.compiled import compiled_or_plain
 from placer.packing.step_limit import StepBudget, StepLimitError
 from placer.plan.arrays import FloatArray, IntArray
 from placer.plan.bin_tables import BinKindArrays, bin_kind_arrays_of
-from placer.plan.device_packing import item_order_by_device
+from placer.plan.device_packing import item_order_filling_devices
 from placer.plan.filling import SMALL, Pass, filled_bins
 from placer.plan.market import BinKind
 
@@ -132,7 +132,9 @@ class Filler:
             if not self._by_hardness(kind, counts):
                 with suppress(StepLimitError):
                     steps = StepBudget(_STEPS)
-                    order = item_order_by_device(self._kinds[kind], counts.tolist(), steps.spend)
+                    order = item_order_filling_devices(
+                        self._kinds[kind], counts.tolist(), steps.spend
+                    )
             self._orders[key] = order
         return self._orders[key]
 

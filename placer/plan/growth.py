@@ -9,13 +9,13 @@ from decimal import Decimal
 from fractions import Fraction
 
 from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PurchasePlan
-from placer.plan.cases import changed_instance
+from placer.plan.cases import scenario_instance
 from placer.plan.plan import BuyTask, solve_buy_task
 from placer.plan.question import PlanQuestion, gangs_of_scenario
 from placer.sweep.halting import SweepTaskHaltedError, current_stop
 from placer.sweep.sweep import run_tasks
 from placer.sweep.workers import InProcessWorker, SweepWorkers
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 from placer_models.placement import pod_or_gang_title
 from placer_models.pod import pods_of
 
@@ -145,12 +145,12 @@ def parse_scales(text: str) -> tuple[Fraction, ...]:
     try:
         first, last, step = map(Fraction, text.split(":"))
     except (ValueError, ZeroDivisionError):
-        raise ValueError(f"got {shown(text)}; expected FROM:TO:STEP, such as 1:3:0.1") from None
+        raise ValueError(f"got {in_quotes(text)}; expected FROM:TO:STEP, such as 1:3:0.1") from None
     if first <= 0 or step <= 0 or last < first:
-        raise ValueError(f"got {shown(text)}; expected 0 < FROM <= TO and 0 < STEP")
+        raise ValueError(f"got {in_quotes(text)}; expected 0 < FROM <= TO and 0 < STEP")
     count = int((last - first) / step) + 1
     if count > MOST_STEPS:
-        raise ValueError(f"got {shown(text)}, which are {count:,} steps; take {MOST_STEPS:,}")
+        raise ValueError(f"got {in_quotes(text)}, which are {count:,} steps; take {MOST_STEPS:,}")
     return tuple(first + number * step for number in range(count))
 
 
@@ -233,7 +233,7 @@ def scaled_question(question: PlanQuestion, scale: Fraction) -> PlanQuestion:
 
 def _step(question: PlanQuestion, task: _Task, answer: PlanAnswer) -> GrowthStep:
     pods = max(
-        sum(1 for _ in pods_of(gangs_of_scenario(changed_instance(question, s), s)))
+        sum(1 for _ in pods_of(gangs_of_scenario(scenario_instance(question, s), s)))
         for s in question.scenarios
     )
     at = task.scale, task.case, pods

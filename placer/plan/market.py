@@ -78,7 +78,7 @@ class BinKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Market:
+class PurchaseProblem:
     """What is to be placed, and what can be had for it.
 
     Attributes:

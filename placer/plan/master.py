@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from placer.linear import LinearProgram
 from placer.plan.aggregate import SHORT
 from placer.plan.arrays import FloatArray, IntArray
-from placer.plan.market import BinKind, Market
+from placer.plan.market import BinKind, PurchaseProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class MasterProblem:
 
     """
 
-    def __init__(self, market: Market) -> None:
+    def __init__(self, market: PurchaseProblem) -> None:
         """Begin without patterns: no item has a place, at a high price."""
         self.market = market
         self.patterns: list[BinPattern] = []
@@ -151,7 +151,7 @@ def _array(values: Sequence[float] | Sequence[Sequence[float]]) -> FloatArray:
     return np.array(values, np.float64)
 
 
-def item_room_dominance(market: Market) -> NDArray[np.bool_]:
+def item_room_dominance(market: PurchaseProblem) -> NDArray[np.bool_]:
     """Return item by item: whether room for the first is room for the second in every bin."""
     items = market.items
     over = np.ones((items, items), np.bool_)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from placer_models.cluster import Node
-from placer_models.files.errors import near_or_first_names, shown
+from placer_models.files.errors import in_quotes, near_or_first_names
 from placer_models.instance.hosts import expand_hosts
 
 _TERM = re.compile(r"(?P<key>[^=!,\s]+)\s*(?P<operator>==|!=|=)\s*(?P<value>[^=!,\s]*)")
@@ -36,7 +36,7 @@ def selected_node_names(text: str, nodes: Sequence[Node]) -> frozenset[str]:
     )
     if not found:
         near = near_or_first_names(text, known) if "=" not in text else ""
-        raise ValueError(f"got {shown(text)}; no node has such a name or such labels{near}")
+        raise ValueError(f"got {in_quotes(text)}; no node has such a name or such labels{near}")
     return found
 
 
@@ -52,5 +52,5 @@ def _condition(text: str) -> Callable[[dict[str, str]], bool]:
             return lambda labels: key not in labels
         return lambda labels: key in labels
     raise ValueError(
-        f"got {shown(text)}; expected names of nodes, or labels such as pool=gpu or !spot"
+        f"got {in_quotes(text)}; expected names of nodes, or labels such as pool=gpu or !spot"
     )

@@ -6,11 +6,11 @@ from contextlib import suppress
 from placer.plan.schema import OfferPart
 from placer_models.cluster import Instance, Node
 from placer_models.files.documents import DocumentInFile
-from placer_models.files.errors import near_or_first_names, shown
+from placer_models.files.errors import in_quotes, near_or_first_names
 from placer_models.files.faults import DocumentLocation
-from placer_models.files.tree import as_json
+from placer_models.files.tree import tree_to_json
 from placer_models.instance.hosts import expand_hosts
-from placer_models.whatif.nodes import as_another
+from placer_models.whatif.nodes import fresh_copy_of_node
 
 _Offers = Sequence[tuple[OfferPart, DocumentLocation]]
 
@@ -22,7 +22,7 @@ def existing_node_names(documents: Sequence[DocumentInFile], cluster: Instance |
     names = [node.name for node in cluster.nodes] if cluster else []
     for document in documents:
         tree = document.tree.entries.get("nodes")
-        written = as_json(tree.node) if tree else None
+        written = tree_to_json(tree.node) if tree else None
         for part in written if isinstance(written, list) else ():
             with suppress(ValueError):  # The reader of nodes says what is wrong with it.
                 names += expand_hosts(str(part.get("name"))) if isinstance(part, dict) else ()
@@ -47,7 +47,7 @@ def offers_of_machines(
         elif part.like is None:
             found.append((part, at))
         elif part.like not in there:
-            name = shown(part.like)
+            name = in_quotes(part.like)
             message = (
                 f"no node that is there is called {name}{near_or_first_names(part.like, there)}"
             )
@@ -55,7 +55,7 @@ def offers_of_machines(
         elif more := part.model_fields_set - _BESIDE_LIKE:
             fields = OfferPart.model_fields
             names = ", ".join(sorted(fields[name].alias or name for name in more))
-            message = f"the offer is all that the node {shown(part.like)} is; leave out {names}"
+            message = f"the offer is all that the node {in_quotes(part.like)} is; leave out {names}"
             wrong.append((at.at("like"), message))
     return found, wrong
 
@@ -74,7 +74,7 @@ def nodes_of_offers(
     by_offer = {node.name: node for node in made}
     by_name = {node.name: node for node in there}
     return [
-        as_another(by_name[part.like], part.name)
+        fresh_copy_of_node(by_name[part.like], part.name)
         if part.like in by_name
         else by_offer.get(part.name)
         for part, _ in offers

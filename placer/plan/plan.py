@@ -13,21 +13,21 @@ from placer.plan.answer import (
     NoPlanFound,
     OfferPurchase,
     PlanAnswer,
+    PlanExcludingOffer,
     PriceBoundProof,
     PurchasePlan,
-    RunnerUp,
 )
 from placer.plan.binding import binding_resource_on_offer
-from placer.plan.buying import MarketSolution, MarketSolver
-from placer.plan.cases import PlanCase, plan_cases_of, told_case
+from placer.plan.buying import PurchaseSolution, PurchaseSolver
+from placer.plan.cases import PlanCase, plan_case_text, plan_cases_of
 from placer.plan.clock import PlanClock, WallClock, WorkClock
-from placer.plan.market import Market
+from placer.plan.market import PurchaseProblem
 from placer.plan.mending import QuestionChangeSearch
 from placer.plan.numa_rooms import NUMA_NODES
 from placer.plan.pod_mends import OF_PODS_IN_WORDS, mends_of_unplaceable_gangs
 from placer.plan.proof import ItemValues
 from placer.plan.question import NodeOffer, PlanQuestion, question_with_common_offers
-from placer.plan.relax import RelaxedMarket, relaxed_market, with_one_of_each_offer
+from placer.plan.relax import QuestionAsPacking, relaxed_market, with_one_of_each_offer
 from placer.plan.running_out import MOST_TOLD, no_plan
 from placer.plan.witness import (
     PlanPlacements,
@@ -155,11 +155,11 @@ class _Run:
 
 
 def _planned(
-    question: PlanQuestion, relaxation: RelaxedMarket, end: float, run: _Run
+    question: PlanQuestion, relaxation: QuestionAsPacking, end: float, run: _Run
 ) -> PlanAnswer:
     """Return the answer on one market."""
     left = max(_LEAST, end - run.clock.now())
-    market_solver = MarketSolver(
+    market_solver = PurchaseSolver(
         relaxation.market,
         run.clock,
         (1 - _WITNESS) * left,
@@ -244,14 +244,16 @@ def _surviving_nodes(
     return NoPlanFound(min(bounds, default=Decimal(0)))
 
 
-def _runners_up_among(best: PurchasePlan, found: Sequence[PurchasePlan]) -> Iterator[RunnerUp]:
+def _runners_up_among(
+    best: PurchasePlan, found: Sequence[PurchasePlan]
+) -> Iterator[PlanExcludingOffer]:
     """Yield the cheapest other plan without each offer of the best one, cheapest first."""
     runners_up = []
     for one in best.mix:
         others = [p for p in found if one.offer not in {part.offer for part in p.mix}]
         other = min(others, key=lambda plan: plan.price, default=None)
         mix = tuple((part.offer, part.count) for part in other.mix) if other else ()
-        runners_up.append(RunnerUp(one.offer, other.price if other else None, mix))
+        runners_up.append(PlanExcludingOffer(one.offer, other.price if other else None, mix))
     yield from sorted(runners_up, key=lambda r: (r.price is None, r.price or 0, r.without))
 
 
@@ -277,7 +279,7 @@ def _nothing_bought(cases: Sequence[PlanCase], clock: PlanClock) -> PurchasePlan
         else:
             return TrialOutcome.OPEN
     free = Decimal(0)
-    market = Market((), ())
+    market = PurchaseProblem((), ())
     proof = PriceBoundProof(market, ItemValues((), ()), None, by_enumeration=False)
     return PurchasePlan(free, free, (), (), (), tuple(witnesses), (), proof)
 
@@ -307,7 +309,7 @@ def _homeless(
         if key in looked_at:
             continue
         looked_at.add(key)
-        where = f"{told}: " if (told := told_case(question, case)) else ""
+        where = f"{told}: " if (told := plan_case_text(question, case)) else ""
         found = [*_homeless_in(question, case, clock)]
         if found:
             unplaced = (
@@ -359,7 +361,7 @@ def _homeless_in(
 
 
 def _none_found(
-    question: PlanQuestion, solved: MarketSolution, missing: PodsWithoutPlace
+    question: PlanQuestion, solved: PurchaseSolution, missing: PodsWithoutPlace
 ) -> NoPlanFound:
     assert solved.bound is not None
     return NoPlanFound(
@@ -372,8 +374,8 @@ def _none_found(
 
 def _bought(
     question: PlanQuestion,
-    relaxation: RelaxedMarket,
-    solved: MarketSolution,
+    relaxation: QuestionAsPacking,
+    solved: PurchaseSolution,
     placements: PlanPlacements,
 ) -> PurchasePlan:
     assert solved.bound is not None
@@ -415,7 +417,7 @@ def _bought(
 
 def _items_by_offer(
     question: PlanQuestion,
-    relaxation: RelaxedMarket,
+    relaxation: QuestionAsPacking,
     witness: ScenarioPlacement,
     bought: Sequence[int],
 ) -> list[Counter[int]]:
@@ -440,21 +442,21 @@ def _items_by_offer(
 
 
 def _runners_up(
-    question: PlanQuestion, relaxation: RelaxedMarket, solved: MarketSolution
-) -> Iterator[RunnerUp]:
+    question: PlanQuestion, relaxation: QuestionAsPacking, solved: PurchaseSolution
+) -> Iterator[PlanExcludingOffer]:
     names = [offer.name for offer in question.offers]
     for runner_up in solved.runners_up:
         without, plan = names[runner_up.without - relaxation.there], runner_up.plan
         if plan is None:
-            yield RunnerUp(without, None, ())
+            yield PlanExcludingOffer(without, None, ())
             continue
         bought = zip(names, plan.bought[relaxation.there :], strict=True)
         mix = tuple((name, n) for name, n in bought if n)
-        yield RunnerUp(without, question.in_currency(plan.price), mix)
+        yield PlanExcludingOffer(without, question.in_currency(plan.price), mix)
 
 
 def _relaxed(
-    question: PlanQuestion, relaxation: RelaxedMarket, solved: MarketSolution
+    question: PlanQuestion, relaxation: QuestionAsPacking, solved: PurchaseSolution
 ) -> Iterator[str]:
     """Yield what the bound does not look at."""
     nodes = with_one_of_each_offer(question, question.instance).nodes

@@ -8,8 +8,8 @@ from placer.explain.explanation import SufficientChange
 from placer.explain.kind_outcome import less_may_not_fit
 from placer.explain.least_less import (
     LargestCountSearch,
-    ResourceAsked,
-    ask_less_of_several,
+    ReducibleResourceAsk,
+    ask_less_of_several_resources,
     resources_asked,
 )
 from placer.explain.smallest_change import LEAST_TRIAL_S, ChangeSearch
@@ -135,7 +135,7 @@ def _ways(alone: Instance, seconds: float, work: CountedWork | None) -> Iterator
     ways = [one for one in search.found.values() if isinstance(one, SufficientChange)]
     if not ways:
         trials = ChangeTrials(alone, seconds, LEAST_TRIAL_S, work=work)
-        several = ask_less_of_several(trials)
+        several = ask_less_of_several_resources(trials)
         ways = [several] if isinstance(several, SufficientChange) else []
     ways.sort(key=lambda one: (not one.smallest, len(one.changes)))
     for one in ways[:_MOST_OF_ONE]:
@@ -172,7 +172,7 @@ def _changed(question: PlanQuestion, ways: Sequence[_Way]) -> PlanQuestion:
 
 def asks_that_could_be_less(
     question: PlanQuestion, short: Sequence[OffersRunOut]
-) -> list[tuple[Gang, list[ResourceAsked]]]:
+) -> list[tuple[Gang, list[ReducibleResourceAsk]]]:
     """Return some gangs of which pods are short, each with what it could ask less of."""
     found = (
         (gang, [one for one in resources_asked(gang.pods[0].spec) if one.steps > 1])
@@ -183,7 +183,7 @@ def asks_that_could_be_less(
 
 def mends_of_asks(
     question: PlanQuestion,
-    asks: Iterable[tuple[Gang, Iterable[ResourceAsked]]],
+    asks: Iterable[tuple[Gang, Iterable[ReducibleResourceAsk]]],
     buy: Callable[[PlanQuestion], PlanAnswer],
 ) -> Iterator[QuestionChange]:
     """Yield how much less pods would have to ask for so that the nodes that can be had do.
@@ -220,7 +220,7 @@ def _least_less(
     question: PlanQuestion,
     whole: Instance,
     gang: Gang,
-    resource: ResourceAsked,
+    resource: ReducibleResourceAsk,
     buy: Callable[[PlanQuestion], PlanAnswer],
 ) -> QuestionChange | None:
     """Return the most of a resource that a gang, and all like it, may ask for; None: nothing does.

@@ -27,7 +27,7 @@ _GAP = 5e-4
 
 
 @dataclass(frozen=True, slots=True)
-class FullestFilling:
+class DearestFillings:
     """What a bin can be filled with at most.
 
     Attributes:
@@ -181,7 +181,7 @@ class PricingProblem:
 
     def fullest(
         self, values: Sequence[int], work: float, wall_s: float | None = None
-    ) -> FullestFilling:
+    ) -> DearestFillings:
         """Return the fullest bin that so much deterministic work finds, and a bound.
 
         Args:
@@ -192,7 +192,7 @@ class PricingProblem:
         """
         mine = [values[item] for item in self._items]
         if not any(mine):
-            return FullestFilling(0, ((0,) * self._width,))
+            return DearestFillings(0, ((0,) * self._width,))
         self._model.clear_objective()
         self._model.maximize(cp_model.LinearExpr.weighted_sum(self._counts, mine))
         solver = cp_model.CpSolver()
@@ -206,13 +206,13 @@ class PricingProblem:
         work = solver.response_proto.deterministic_time
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             most = sum(v * m for v, m in zip(mine, self._most, strict=True))
-            return FullestFilling(most, work=work)
+            return DearestFillings(most, work=work)
         fillings = [[0] * self._width for _ in found.counts]
         for filling, counts in zip(fillings, reversed(found.counts), strict=True):
             for item, count in zip(self._items, counts, strict=True):
                 filling[item] = count
         bound = int(solver.best_objective_bound + _NEARLY)
-        return FullestFilling(bound, tuple(map(tuple, fillings)), work)
+        return DearestFillings(bound, tuple(map(tuple, fillings)), work)
 
 
 class _Fillings(cp_model.CpSolverSolutionCallback):

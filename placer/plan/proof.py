@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from placer.plan.market import Market, value_of_items
+from placer.plan.market import PurchaseProblem, value_of_items
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class PriceBound:
     factor: Fraction
 
 
-def price_bound_of(market: Market, values: ItemValues) -> PriceBound:
+def price_bound_of(market: PurchaseProblem, values: ItemValues) -> PriceBound:
     """Return the best bound that values give; it is exact, and holds whatever they are."""
     total = sum(map(value_of_items, values.of_item, market.blocks))
     corners: list[tuple[Fraction, int]] = []

@@ -125,17 +125,17 @@ class GangSeries:
     @property
     def name(self) -> str:
         """The name of its gangs without the number that replicas end with."""
-        return stem_of(self.gangs[0].name)
+        return without_replica_number(self.gangs[0].name)
 
     def named(self, namespace: str, name: str) -> bool:
         """Return whether some of its gangs have the name, or the name and a number."""
         return any(
-            gang.namespace == namespace and name in (gang.name, stem_of(gang.name))
+            gang.namespace == namespace and name in (gang.name, without_replica_number(gang.name))
             for gang in self.gangs
         )
 
 
-def stem_of(name: str) -> str:
+def without_replica_number(name: str) -> str:
     """Return the name without the number that a replica ends with."""
     stem, dash, number = name.rpartition("-")
     return stem if dash and number.isdigit() else name
@@ -148,7 +148,7 @@ def gang_series_of(gangs: Sequence[Gang]) -> tuple[GangSeries, ...]:
         specs = tuple(pod.spec for pod in gang.pods)
         key = (
             gang.namespace,
-            stem_of(gang.name),
+            without_replica_number(gang.name),
             gang.minimum,
             gang.priority,
             gang.weight,
@@ -161,7 +161,7 @@ def gang_series_of(gangs: Sequence[Gang]) -> tuple[GangSeries, ...]:
     return tuple(GangSeries(tuple(gangs)) for gangs in found.values())
 
 
-def scaled_count(series: GangSeries, scenario: PlanScenario) -> int:
+def gang_count_in_scenario(series: GangSeries, scenario: PlanScenario) -> int:
     """Return how many gangs of a series a scenario asks for, rounded up."""
     scale = scenario.scale
     for namespace, name, own in scenario.scales:
@@ -215,7 +215,7 @@ def gangs_of_scenario(instance: Instance, scenario: PlanScenario) -> tuple[Gang,
     return tuple(
         gang
         for series in gang_series_of(instance.gangs)
-        for gang in _scaled(series, scaled_count(series, scenario), taken)
+        for gang in _scaled(series, gang_count_in_scenario(series, scenario), taken)
     )
 
 

@@ -5,7 +5,14 @@ from dataclasses import replace
 
 from placer_models.files.documents import DocumentInFile
 from placer_models.files.faults import DocumentLocation
-from placer_models.files.tree import DocumentTreeList, Mapping, ParsedEntry, Path, ScalarValue, Tree
+from placer_models.files.tree import (
+    DocumentTreeEntry,
+    DocumentTreeList,
+    Mapping,
+    Path,
+    ScalarValue,
+    Tree,
+)
 
 _BY_THEMSELVES = frozenset({"name", "machine", "price"})
 """Fields of an offer that are read whatever is wrong beside them."""
@@ -77,5 +84,5 @@ def _without(tree: Tree, path: Path) -> Tree:
 def _priced(offer: Tree) -> Tree:
     if not isinstance(offer, Mapping) or "price" in offer.entries:
         return offer
-    price = ParsedEntry(ScalarValue("1", quoted=False, line=offer.line), offer.line)
+    price = DocumentTreeEntry(ScalarValue("1", quoted=False, line=offer.line), offer.line)
     return offer._replace(entries=offer.entries | {"price": price})

@@ -8,7 +8,7 @@ from operator import ge
 
 from placer.packing.bins import Counts, Vector
 from placer.plan.cases import PlanCase, gangs_of_cases, plan_cases_of
-from placer.plan.market import BinDevices, BinKind, DeviceAsk, Market
+from placer.plan.market import BinDevices, BinKind, DeviceAsk, PurchaseProblem
 from placer.plan.numa_rooms import NUMA_NODES, numa_node_bins, numa_nodes_matter
 from placer.plan.question import PlanQuestion
 from placer.search.plain_pods import may_never_come_to
@@ -22,7 +22,7 @@ from placer_models.problem.problem import Problem, Shape
 
 
 @dataclass(frozen=True, slots=True)
-class RelaxedMarket:
+class QuestionAsPacking:
     """A market, and what its numbers stand for.
 
     Attributes:
@@ -40,7 +40,7 @@ class RelaxedMarket:
 
     """
 
-    market: Market
+    market: PurchaseProblem
     there: int
     nodes: tuple[tuple[str, ...], ...]
     resources: tuple[Dimension, ...]
@@ -87,7 +87,7 @@ class _Kind:
 
 def relaxed_market(
     question: PlanQuestion, cases: Sequence[PlanCase] = (), *, surely_used: bool = False
-) -> RelaxedMarket:
+) -> QuestionAsPacking:
     """Return the market of a question.
 
     A plan that obeys all rules is a plan of the market, so what no plan of the market can do is
@@ -168,9 +168,9 @@ def relaxed_market(
         if view in lost_of:
             counts[lost_of[view]] = 1
         blocks.append(tuple(counts))
-    kept = undominated_blocks(blocks)
-    return RelaxedMarket(
-        Market(tuple(bins), tuple(kept)),
+    kept = undominated_demands(blocks)
+    return QuestionAsPacking(
+        PurchaseProblem(tuple(bins), tuple(kept)),
         there,
         tuple(kind.names for kind in kinds[:there]),
         resources,
@@ -254,7 +254,7 @@ def with_one_of_each_offer(question: PlanQuestion, instance: Instance) -> Instan
     return replace(instance, nodes=(*instance.nodes, *offered), move_budget=0)
 
 
-def undominated_blocks(blocks: Sequence[Counts]) -> list[Counts]:
+def undominated_demands(blocks: Sequence[Counts]) -> list[Counts]:
     """Return the blocks without those that ask for no more of anything than another one."""
     kept: list[Counts] = []
     for block in sorted(set(blocks), key=sum, reverse=True):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from placer.plan.arrays import FloatArray, IntArray
 from placer.plan.filler import Filler
-from placer.plan.market import Market
+from placer.plan.market import PurchaseProblem
 from placer.plan.master import MasterProblem, MasterSolution
 
 _NEARLY = 1e-6
@@ -34,7 +34,7 @@ class FilledBin:
 
 
 @dataclass(frozen=True, slots=True)
-class MarketPlan:
+class BinPurchasePlan:
     """A plan of a market.
 
     Attributes:
@@ -50,7 +50,7 @@ class MarketPlan:
 
 
 @dataclass(slots=True)
-class Rounding:
+class SolutionRounding:
     """Rounds solutions of a master problem.
 
     Attributes:
@@ -59,7 +59,7 @@ class Rounding:
 
     """
 
-    market: Market
+    market: PurchaseProblem
     master: MasterProblem
     filler: Filler
     barred: frozenset[int] = frozenset()
@@ -82,10 +82,10 @@ class Rounding:
             self._numbers.append(np.array([number for number, _ in mine], np.int64))
             self._kinds.append(np.array([pattern.kind for _, pattern in mine], np.int64))
 
-    def best(self, solution: MasterSolution, tries: int, seed: int) -> MarketPlan | None:
+    def best(self, solution: MasterSolution, tries: int, seed: int) -> BinPurchasePlan | None:
         """Return the cheapest plan of some tries, or None if none has room for all items."""
         rng = np.random.default_rng(seed)
-        plans: list[MarketPlan] = []
+        plans: list[BinPurchasePlan] = []
         for number in range(tries):
             if number and self.over():
                 break
@@ -94,7 +94,9 @@ class Rounding:
                 plans.append(plan)
         return min(plans, key=lambda plan: plan.price, default=None)
 
-    def once(self, solution: MasterSolution, rng: np.random.Generator | None) -> MarketPlan | None:
+    def once(
+        self, solution: MasterSolution, rng: np.random.Generator | None
+    ) -> BinPurchasePlan | None:
         """Return a plan; with a generator, items are worth a little more or less."""
         stock = BinStock(self.market, self.barred, self._planned(solution))
         fillings: list[tuple[FilledBin, ...]] = [()] * len(self.market.blocks)
@@ -110,7 +112,7 @@ class Rounding:
             fillings[block] = bins
         bought = stock.bought
         price = sum(n * kind.price for n, kind in zip(bought, self.market.kinds, strict=True))
-        return MarketPlan(bought, price, tuple(fillings))
+        return BinPurchasePlan(bought, price, tuple(fillings))
 
     def _planned(self, solution: MasterSolution) -> list[int]:
         """Return how many bins of each kind are bought anyway, where blocks share them."""
@@ -198,7 +200,7 @@ class BinStock:
     """
 
     def __init__(
-        self, market: Market, barred: frozenset[int], planned: Sequence[int] | None = None
+        self, market: PurchaseProblem, barred: frozenset[int], planned: Sequence[int] | None = None
     ) -> None:
         """Begin with nothing bought.
 

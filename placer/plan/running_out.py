@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from placer.plan.answer import NoPlanExists, OffersRunOut
-from placer.plan.buying import MarketSolution
-from placer.plan.cases import PlanCase, told_case
+from placer.plan.buying import PurchaseSolution
+from placer.plan.cases import PlanCase, plan_case_text
 from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
-from placer.plan.relax import RelaxedMarket, with_one_of_each_offer
+from placer.plan.relax import QuestionAsPacking, with_one_of_each_offer
 from placer.plan.witness import bought_nodes, timed_solve_options
 from placer.search.solver import solve
 from placer_models.placement import Placed, pod_or_gang_title
@@ -28,7 +28,7 @@ _MOST_NODES = 2_000
 
 
 def no_plan(
-    question: PlanQuestion, relaxed: RelaxedMarket, solved: MarketSolution, clock: PlanClock
+    question: PlanQuestion, relaxed: QuestionAsPacking, solved: PurchaseSolution, clock: PlanClock
 ) -> NoPlanExists:
     """Say for which pods too little can be bought."""
     offered = relaxed.market.kinds[relaxed.there :]
@@ -38,7 +38,7 @@ def no_plan(
     for number, block, item in sorted(_lacks(solved), reverse=True):
         case_number = relaxed.case_of[block]
         case = relaxed.cases[case_number]
-        where = told_case(question, case)
+        where = plan_case_text(question, case)
         if item in relaxed.lost:
             short += [one for one in _after_a_loss(question, case, where, clock) if not told]
             continue
@@ -60,7 +60,7 @@ def no_plan(
     return NoPlanExists(short=tuple(short[:MOST_TOLD]), ended=ended)
 
 
-def _lacks(solved: MarketSolution) -> Iterator[tuple[int, int, int]]:
+def _lacks(solved: PurchaseSolution) -> Iterator[tuple[int, int, int]]:
     """Yield how many items have no place however much is bought, the block, and the item."""
     for block, of_block in enumerate(solved.solution.short.tolist()):
         for item, number in enumerate(of_block):

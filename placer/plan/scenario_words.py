@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from placer_models.cluster import Machine
-from placer_models.files.errors import InputError, near_or_first_names, shown
+from placer_models.files.errors import InputError, in_quotes, near_or_first_names
 from placer_models.files.faults import DocumentLocation
 from placer_models.instance.nodes import MachineFinder
 from placer_models.whatif.change import ChangeError, InstanceChange
@@ -30,7 +30,7 @@ def read_price(text: str, place: DocumentLocation) -> Decimal:
     why = "expected a decimal such as 12.50, above 0, with at most 6 digits after the point"
     if _PRICE.fullmatch(text.removeprefix("-")):
         why = "expected more than 0; nodes that cost nothing stand in an instance"
-    place.fault(f"got {shown(text)}; {why}")
+    place.fault(f"got {in_quotes(text)}; {why}")
     return Decimal(1)
 
 
@@ -64,16 +64,16 @@ class ScenarioChangeReader:
                 what = "PRICE" if word == REPRICE else "COUNT"
                 known = prices if word == REPRICE else limits
                 if not (colon and offer and amount):
-                    at.fault(f"got {shown(text)}; expected {word}=OFFER:{what}")
+                    at.fault(f"got {in_quotes(text)}; expected {word}=OFFER:{what}")
                 elif offer not in self.offers:
                     near = near_or_first_names(offer, self.offers)
-                    at.fault(f"got {shown(text)}; no offer is called {shown(offer)}{near}")
+                    at.fault(f"got {in_quotes(text)}; no offer is called {in_quotes(offer)}{near}")
                 elif offer in known:
-                    at.fault(f"got {shown(text)}; {offer} has its {word} already")
+                    at.fault(f"got {in_quotes(text)}; {offer} has its {word} already")
                 elif word == REPRICE:
                     prices[offer] = read_price(amount, at)
                 elif not amount.isdecimal() or int(amount) > MOST_NODES:
-                    at.fault(f"got {shown(text)}; expected a whole number up to {MOST_NODES:,}")
+                    at.fault(f"got {in_quotes(text)}; expected a whole number up to {MOST_NODES:,}")
                 else:
                     limits[offer] = int(amount)
                 continue

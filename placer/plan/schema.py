@@ -127,7 +127,7 @@ class UseEntry(Part):
     percent: float
 
 
-class BindingEntry(Part):
+class OfferBottleneckEntry(Part):
     """What the price of an offer is paid for."""
 
     offer: Name
@@ -136,7 +136,7 @@ class BindingEntry(Part):
     uses: tuple[UseEntry, ...]
 
 
-class RunnerUpEntry(Part):
+class PlanExcludingOfferEntry(Part):
     """What a plan without one of the offers costs."""
 
     without: Name
@@ -182,8 +182,8 @@ class PlanAnswerFile(Part):
     gap_percent: float | None
     proven: bool
     mix: tuple[PurchaseEntry, ...]
-    binding: tuple[BindingEntry, ...]
-    runners_up: tuple[RunnerUpEntry, ...]
+    binding: tuple[OfferBottleneckEntry, ...]
+    runners_up: tuple[PlanExcludingOfferEntry, ...]
     scenarios: tuple[ScenarioEntry, ...]
     relaxed: tuple[str, ...]
     unplaced: tuple[NoPlaceEntry, ...]
@@ -200,7 +200,7 @@ class PlanAnswersFile(Part):
     answers: tuple[PlanAnswerFile, ...]
 
 
-class FitClassEntry(Part):
+class FitBlockerEntry(Part):
     """Nodes of one kind on which the next pod is stopped by the same."""
 
     machine: str
@@ -217,7 +217,7 @@ class FitCountEntry(Part):
     count: int
     bound: int
     proven: bool
-    classes: tuple[FitClassEntry, ...]
+    classes: tuple[FitBlockerEntry, ...]
     placement: PlacementFile
 
 
@@ -281,7 +281,7 @@ class OfferCountEntry(Part):
     count: int
 
 
-class OfferBindingEntry(Part):
+class BindingResourceEntry(Part):
     """The resource that most of an offer's price is paid for."""
 
     offer: Name
@@ -299,16 +299,16 @@ class GrowthStepEntry(Part):
     gap_percent: float | None
     nodes: int
     mix: tuple[OfferCountEntry, ...]
-    binds: tuple[OfferBindingEntry, ...]
+    binds: tuple[BindingResourceEntry, ...]
     reason: str = Field(description="Why there is no plan; else empty.")
 
 
-class BindingRangeEntry(Part):
+class GrowthBottleneckEntry(Part):
     """Sizes of the demand for which the same binds."""
 
     first: str = Field(alias="from")
     last: str = Field(alias="to")
-    binds: tuple[OfferBindingEntry, ...]
+    binds: tuple[BindingResourceEntry, ...]
 
 
 class UnsolvedStepEntry(Part):
@@ -327,5 +327,5 @@ class PlanGrowthFile(Part):
     enough_up_to: str | None = Field(description="Up to this scale nothing has to be bought.")
     bought_from: str | None = Field(description="At this scale something has to be bought.")
     steps: tuple[GrowthStepEntry, ...]
-    stretches: tuple[BindingRangeEntry, ...]
+    stretches: tuple[GrowthBottleneckEntry, ...]
     missing: tuple[UnsolvedStepEntry, ...]

@@ -18,7 +18,7 @@ from placer.plan.question import PlanQuestion
 from placer.plan.survive import LossOutcome, LossPurchase, SurvivalAnswer
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
-from placer_models.instance.placement_file import answer_to_json
+from placer_models.instance.placement_file import solve_answer_to_json
 from placer_models.placement import PartlyPlaced, Placed, Unplaced, pod_or_gang_title
 from placer_models.pod import pods_of
 
@@ -136,7 +136,8 @@ def _bought(answer: PurchasePlan, lists: Json) -> Json:
             for one in answer.witnesses
         ],
         "placements": [
-            answer_to_json(Placed(one.placement, ()), one.instance, {}) for one in answer.witnesses
+            solve_answer_to_json(Placed(one.placement, ()), one.instance, {})
+            for one in answer.witnesses
         ],
     }
 
@@ -222,7 +223,7 @@ def _loss(one: LossOutcome) -> Json:
         "moves": len(one.moves),
         "unplaced": _unplaced(one.unplaced),
         "mend": None if one.mend is None else _loss_mend(one.mend),
-        "placement": answer_to_json(placed, one.instance, {}),
+        "placement": solve_answer_to_json(placed, one.instance, {}),
     }
 
 
@@ -237,7 +238,7 @@ def _loss_mend(mend: LossPurchase) -> Json:
     }
 
 
-def fit_to_json(steps: Sequence[FitCount], waiting: int) -> Json:
+def fit_answer_to_json(steps: Sequence[FitCount], waiting: int) -> Json:
     """Return the answer as `FitAnswerFile` describes it.
 
     Args:
@@ -272,5 +273,5 @@ def _fit_step(step: FitCount) -> Json:
             }
             for one in step.classes
         ],
-        "placement": answer_to_json(Placed(step.placement, ()), step.instance, {}),
+        "placement": solve_answer_to_json(Placed(step.placement, ()), step.instance, {}),
     }

@@ -11,9 +11,9 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from placer.plan.clock import PlanClock
-from placer.plan.market import Market
+from placer.plan.market import PurchaseProblem
 from placer.plan.master import BinPattern
-from placer.plan.rounding import FilledBin, MarketPlan
+from placer.plan.rounding import BinPurchasePlan, FilledBin
 
 _NEARLY = 1e-6
 
@@ -29,18 +29,18 @@ class IntegerMasterSolution:
 
     """
 
-    plan: MarketPlan | None = None
+    plan: BinPurchasePlan | None = None
     bound: int | None = None
     impossible: bool = False
 
 
 def solve_integer_master(
-    market: Market,
+    market: PurchaseProblem,
     patterns: Sequence[BinPattern],
     clock: PlanClock,
     time: float,
     threads: int,
-    hint: MarketPlan | None = None,
+    hint: BinPurchasePlan | None = None,
     barred: frozenset[int] = frozenset(),
 ) -> IntegerMasterSolution:
     """Return the cheapest plan by the patterns that so much time of the clock allows.
@@ -104,7 +104,7 @@ def solve_integer_master(
     return IntegerMasterSolution(plan, bound)
 
 
-def _further(patterns: Sequence[BinPattern], hint: MarketPlan | None) -> Iterator[BinPattern]:
+def _further(patterns: Sequence[BinPattern], hint: BinPurchasePlan | None) -> Iterator[BinPattern]:
     """Yield the fillings of a plan that are no patterns yet: parts of patterns, most of them."""
     known = {pattern.key for pattern in patterns}
     for block, fillings in enumerate(hint.fillings if hint else ()):
@@ -115,14 +115,14 @@ def _further(patterns: Sequence[BinPattern], hint: MarketPlan | None) -> Iterato
                 yield pattern
 
 
-def _most_packs(market: Market, number: int) -> int:
+def _most_packs(market: PurchaseProblem, number: int) -> int:
     kind = market.kinds[number]
     most = max(map(sum, market.blocks))
     packs = -(-most // kind.pack)
     return packs if kind.buyable is None else min(packs, kind.buyable // kind.pack)
 
 
-def _most_times(market: Market, pattern: BinPattern) -> int:
+def _most_times(market: PurchaseProblem, pattern: BinPattern) -> int:
     """Return how often a pattern is needed at most: until each of its items is there."""
     counts = market.blocks[pattern.block]
     held = pattern.counts.tolist()
@@ -131,11 +131,11 @@ def _most_times(market: Market, pattern: BinPattern) -> int:
 
 def _give_hint(
     model: cp_model.CpModel,
-    market: Market,
+    market: PurchaseProblem,
     packs: Sequence[cp_model.IntVar],
     times: Sequence[cp_model.IntVar],
     patterns: Sequence[BinPattern],
-    hint: MarketPlan,
+    hint: BinPurchasePlan,
 ) -> None:
     for number, kind in enumerate(market.kinds):
         most = _most_packs(market, number)
@@ -150,8 +150,8 @@ def _give_hint(
 
 
 def _plan(
-    market: Market, packs: Sequence[int], chosen: Sequence[tuple[BinPattern, int]]
-) -> MarketPlan:
+    market: PurchaseProblem, packs: Sequence[int], chosen: Sequence[tuple[BinPattern, int]]
+) -> BinPurchasePlan:
     """Return the plan, in which no bin holds more than is asked for."""
     left = [np.array(counts, np.int64) for counts in market.blocks]
     fillings: list[list[FilledBin]] = [[] for _ in market.blocks]
@@ -165,4 +165,4 @@ def _plan(
         n * kind.pack if kind.price else 0 for n, kind in zip(packs, market.kinds, strict=True)
     )
     price = sum(n * kind.price for n, kind in zip(bought, market.kinds, strict=True))
-    return MarketPlan(bought, price, tuple(map(tuple, fillings)))
+    return BinPurchasePlan(bought, price, tuple(map(tuple, fillings)))

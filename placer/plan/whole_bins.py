@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ortools.sat.python import cp_model
 
 from placer.plan.column_generation import ColumnGeneration
-from placer.plan.market import Market, value_of_items
+from placer.plan.market import PurchaseProblem, value_of_items
 from placer.plan.proof import ItemValues
 
 MOST_CUTS = 400
@@ -23,7 +23,7 @@ _NEARLY = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class NeededBinWorth:
+class NeededWorthOfBins:
     """What the bins of a block have to be worth together.
 
     Attributes:
@@ -36,7 +36,9 @@ class NeededBinWorth:
     total: int
 
 
-def needed_bin_worths(market: Market, proofs: Sequence[ItemValues]) -> list[NeededBinWorth]:
+def needed_bin_worths(
+    market: PurchaseProblem, proofs: Sequence[ItemValues]
+) -> list[NeededWorthOfBins]:
     """Return what bins have to be worth, by values that were proven and by sums."""
     found = dict.fromkeys(_by_sums(market))
     for values in proofs:
@@ -44,20 +46,20 @@ def needed_bin_worths(market: Market, proofs: Sequence[ItemValues]) -> list[Need
     return [_smaller(one) for one in found if one.total > 0]
 
 
-def _needs_by(market: Market, values: ItemValues) -> Iterator[NeededBinWorth]:
+def _needs_by(market: PurchaseProblem, values: ItemValues) -> Iterator[NeededWorthOfBins]:
     """Yield what the bins of each block have to be worth by some values."""
     for block, (of_item, counts) in enumerate(zip(values.of_item, market.blocks, strict=True)):
         fullest = tuple(of_kind[block] for of_kind in values.fullest)
-        yield NeededBinWorth(fullest, value_of_items(of_item, counts))
+        yield NeededWorthOfBins(fullest, value_of_items(of_item, counts))
 
 
-def _by_sums(market: Market) -> Iterator[NeededBinWorth]:
+def _by_sums(market: PurchaseProblem) -> Iterator[NeededWorthOfBins]:
     """Yield what follows from one kind of items, and from resources of items for the same kinds."""
     for block, counts in enumerate(market.blocks):
         most = [market.most_of(kind, block) for kind in market.kinds]
         for item, count in enumerate(counts):
             if count:
-                yield NeededBinWorth(tuple(of_kind[item] for of_kind in most), count)
+                yield NeededWorthOfBins(tuple(of_kind[item] for of_kind in most), count)
         allowed = [
             frozenset(k for k, of_kind in enumerate(most) if of_kind[i]) for i in range(len(counts))
         ]
@@ -76,13 +78,13 @@ def _by_sums(market: Market) -> Iterator[NeededBinWorth]:
                 room = tuple(
                     kind.room[resource] if k in kinds else 0 for k, kind in enumerate(market.kinds)
                 )
-                yield NeededBinWorth(room, sum(counts[i] * size for i, size in least.items()))
+                yield NeededWorthOfBins(room, sum(counts[i] * size for i, size in least.items()))
 
 
-def _smaller(one: NeededBinWorth) -> NeededBinWorth:
+def _smaller(one: NeededWorthOfBins) -> NeededWorthOfBins:
     """Return the same in larger parts, rounded so that it asks for no more."""
     part = one.total // _LARGE + 1
-    return NeededBinWorth(tuple(-(-n // part) for n in one.fullest), -(-one.total // part))
+    return NeededWorthOfBins(tuple(-(-n // part) for n in one.fullest), -(-one.total // part))
 
 
 def price_bound_by_whole_bins(generation: ColumnGeneration, time: float, most: int) -> int:

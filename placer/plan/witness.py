@@ -18,10 +18,10 @@ from placer.judge.breaches import breaches
 from placer.plan.cases import PlanCase
 from placer.plan.clock import PlanClock
 from placer.plan.filler import Filler
-from placer.plan.market import Market
+from placer.plan.market import PurchaseProblem
 from placer.plan.question import NodeOffer, PlanQuestion
-from placer.plan.relax import RelaxedMarket
-from placer.plan.rounding import FilledBin, MarketPlan
+from placer.plan.relax import QuestionAsPacking
+from placer.plan.rounding import BinPurchasePlan, FilledBin
 from placer.search.baseline import starting_accounts_of
 from placer.search.judged import RejectedPlacement, realise_and_judge
 from placer.search.options import Engine, SolveOptions
@@ -95,8 +95,8 @@ class _Placed:
 
 def place_on_purchase(
     question: PlanQuestion,
-    relaxation: RelaxedMarket,
-    plan: MarketPlan,
+    relaxation: QuestionAsPacking,
+    plan: BinPurchasePlan,
     clock: PlanClock,
     end: float,
     threads: int = 2,
@@ -148,7 +148,7 @@ def place_on_purchase(
     return PlanPlacements(bought, witnesses)
 
 
-def _used(placed: _Placed, relaxation: RelaxedMarket) -> list[int]:
+def _used(placed: _Placed, relaxation: QuestionAsPacking) -> list[int]:
     """Return how many nodes of each offer hold a pod."""
     busy = {place.node for place in placed.placement.pods}
     used = [0] * (len(relaxation.market.kinds) - relaxation.there)
@@ -161,7 +161,7 @@ def _used(placed: _Placed, relaxation: RelaxedMarket) -> list[int]:
 
 def _named(
     question: PlanQuestion,
-    relaxation: RelaxedMarket,
+    relaxation: QuestionAsPacking,
     case: PlanCase,
     placed: _Placed,
     bought: Sequence[int],
@@ -228,7 +228,7 @@ class _Layer:
     """Places one case."""
 
     question: PlanQuestion
-    relaxation: RelaxedMarket
+    relaxation: QuestionAsPacking
     number: int
     clock: PlanClock
     end: float
@@ -368,7 +368,7 @@ class _Layer:
 
 
 def _bins_for(
-    market: Market,
+    market: PurchaseProblem,
     there: int,
     wanted: np.ndarray,
     used: Counter[int],
@@ -399,7 +399,7 @@ def _bins_for(
         yield FilledBin(kind, tuple(counts.tolist()))
 
 
-def _cheapest(market: Market, there: int) -> np.ndarray:
+def _cheapest(market: PurchaseProblem, there: int) -> np.ndarray:
     """Return for each item the part of the price of a bin that it takes, where that is least."""
     found = np.full(market.items, np.inf)
     for kind in market.kinds[there:]:
@@ -424,7 +424,7 @@ def _at_most(mine: Sequence[FilledBin], left: Sequence[int], there: int) -> list
 
 
 def _idle(
-    mine: Sequence[FilledBin], stock: Sequence[int], relaxation: RelaxedMarket
+    mine: Sequence[FilledBin], stock: Sequence[int], relaxation: QuestionAsPacking
 ) -> list[FilledBin]:
     """Return bins that are bought and hold nothing yet."""
     used = Counter(filled.kind for filled in mine)

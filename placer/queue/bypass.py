@@ -112,7 +112,7 @@ class NextUnitSearch:
         return flow
 
 
-def pass_over(flow: Flow, by: Flow, charge: ChargeTime, now_us: int, times: int = 1) -> None:
+def count_bypass(flow: Flow, by: Flow, charge: ChargeTime, now_us: int, times: int = 1) -> None:
     """Count that a sibling was served, and charged, although the flow stood before it."""
     flow.passes = flow.passes_now(charge, now_us) + times
     flow.behind = max(flow.behind, by.key(by.standing(charge, now_us)))

@@ -18,7 +18,7 @@ _Vector = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class TaskFlow:
+class FlowOfEqualTasks:
     """A flow of equal tasks, or a group of flows.
 
     Attributes:
@@ -31,10 +31,10 @@ class TaskFlow:
     weight_milli: int = ONE_MILLI
     task: tuple[int, ...] = ()
     tasks: int = 0
-    children: tuple["TaskFlow", ...] = ()
+    children: tuple["FlowOfEqualTasks", ...] = ()
 
 
-def drf_task_counts(capacity: Sequence[int], flows: Sequence[TaskFlow]) -> dict[str, int]:
+def drf_task_counts(capacity: Sequence[int], flows: Sequence[FlowOfEqualTasks]) -> dict[str, int]:
     """Return how many tasks of each flow run when nothing more fits."""
     if min(capacity, default=1) < 1:
         raise ValueError(f"capacity is {list(capacity)}; there is 1 or more of each resource")
@@ -47,7 +47,7 @@ def drf_task_counts(capacity: Sequence[int], flows: Sequence[TaskFlow]) -> dict[
 class _Filling:
     """Tasks handed out so far, and what is left."""
 
-    def __init__(self, capacity: Sequence[int], flows: Sequence[TaskFlow]) -> None:
+    def __init__(self, capacity: Sequence[int], flows: Sequence[FlowOfEqualTasks]) -> None:
         self._capacity = tuple(capacity)
         self._free = list(capacity)
         self._flows = tuple(flows)
@@ -67,16 +67,16 @@ class _Filling:
             return True
         return False
 
-    def _blocked(self, flow: TaskFlow) -> bool:
+    def _blocked(self, flow: FlowOfEqualTasks) -> bool:
         if flow.children:
             return all(map(self._blocked, flow.children))
         fits = all(amount <= free for amount, free in zip(flow.task, self._free, strict=True))
         return self.running[flow.name] == flow.tasks or not fits
 
-    def _value(self, flow: TaskFlow) -> Fraction:
+    def _value(self, flow: FlowOfEqualTasks) -> Fraction:
         return max(self._shares(flow)) / flow.weight_milli
 
-    def _shares(self, flow: TaskFlow) -> _Vector:
+    def _shares(self, flow: FlowOfEqualTasks) -> _Vector:
         """Return the share of each resource that counts against the flow."""
         if not flow.children:
             tasks = self.running[flow.name]
@@ -87,14 +87,14 @@ class _Filling:
         parts = [self._scaled(child, least) for child in flow.children]
         return tuple(sum(column, Fraction(0)) for column in zip(*parts, strict=True))
 
-    def _scaled(self, child: TaskFlow, least: Fraction | None) -> _Vector:
+    def _scaled(self, child: FlowOfEqualTasks, least: Fraction | None) -> _Vector:
         shares, value = self._shares(child), self._value(child)
         if least is None or value <= least or self._blocked(child):
             return shares
         return tuple(share * least / value for share in shares)
 
 
-def _leaves(flows: Sequence[TaskFlow]) -> list[TaskFlow]:
+def _leaves(flows: Sequence[FlowOfEqualTasks]) -> list[FlowOfEqualTasks]:
     return [
         leaf for flow in flows for leaf in (_leaves(flow.children) if flow.children else [flow])
     ]

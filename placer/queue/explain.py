@@ -47,7 +47,7 @@ def flow_choices_in_words(steps: Sequence[ChosenFlow]) -> str:
     return "; ".join(clauses) or "nobody else waits"
 
 
-def format_seconds(value: Fraction) -> str:
+def format_us_as_seconds(value: Fraction) -> str:
     """Write microseconds as seconds, to the millisecond: ``101.5``."""
     text = f"{float(value / US_PER_S):.{_DECIMALS}f}"
     return text.rstrip("0").rstrip(".")
@@ -55,9 +55,9 @@ def format_seconds(value: Fraction) -> str:
 
 def _clause(step: ChosenFlow) -> str:
     place = f"in {step.group}: " if step.group else ""
-    gap = f"gap {format_seconds(step.gap)}" if step.gap else "a tie: the older goes first"
-    against = format_seconds(step.runner_up_value or Fraction(0))
+    gap = f"gap {format_us_as_seconds(step.gap)}" if step.gap else "a tie: the older goes first"
+    against = format_us_as_seconds(step.runner_up_value or Fraction(0))
     return (
-        f"{place}{step.chosen} {format_seconds(step.value)} "
+        f"{place}{step.chosen} {format_us_as_seconds(step.value)} "
         f"against {step.runner_up} {against} ({gap})"
     )

@@ -21,17 +21,17 @@ from placer.queue.bypass import (
     NextUnitSearch,
     StartableUnit,
     UnitFits,
+    count_bypass,
     flows_standing_before,
     is_bypass_limit_reached,
-    pass_over,
     turns_out_of_order,
 )
 from placer.queue.flow import Flow, Job
 from placer.queue.model import (
     US_PER_S,
+    BypassedUnit,
     ChargeTime,
     DispatchTicket,
-    JobBypass,
     QueuePick,
     QueueSelection,
     ReservedUnit,
@@ -154,7 +154,7 @@ class FairQueue(LeastServedQueue):
 
     def settle(
         self, batch: QueueSelection, placed: Collection[int], now_us: int
-    ) -> tuple[JobBypass, ...]:
+    ) -> tuple[BypassedUnit, ...]:
         """Take back the units of a batch that found no place; return which were passed over.
 
         Each goes to the front of its job, with its charge undone, as if it had waited all
@@ -175,7 +175,7 @@ class FairQueue(LeastServedQueue):
             self._take_back(job, ticket)
             job.overtaken, job.held_since_us = ticket.passes + times, ticket.held_since_us
         for (flow, by), times in turns.items():
-            pass_over(flow, by, self.tree.charge, now_us, times)
+            count_bypass(flow, by, self.tree.charge, now_us, times)
         waiting = list(dict.fromkeys(jobs[ticket.job] for ticket, _ in left))
         bypasses = [self._bypass(job, now_us) for job in waiting if job.overtaken]
         for job in waiting:
@@ -192,7 +192,7 @@ class FairQueue(LeastServedQueue):
             job.overtaken, job.held_since_us = 0, None
             self.tree.wake(job, now_us)
 
-    def bypasses(self, now_us: int) -> tuple[JobBypass, ...]:
+    def bypasses(self, now_us: int) -> tuple[BypassedUnit, ...]:
         """Return the units that others went before and that still wait."""
         jobs = (flow for flow in self.tree.flows.values() if isinstance(flow, Job))
         return tuple(self._bypass(job, now_us) for job in jobs if job.overtaken and job.waiting)
@@ -246,7 +246,7 @@ class FairQueue(LeastServedQueue):
 
     def _pass_over(self, flow: Flow, by: Flow, now_us: int) -> None:
         self._note(flow)
-        pass_over(flow, by, self.tree.charge, now_us)
+        count_bypass(flow, by, self.tree.charge, now_us)
 
     def _note(self, flow: Flow) -> None:
         """Note the counts of a flow that are about to change, in case they are put back."""
@@ -314,5 +314,5 @@ class FairQueue(LeastServedQueue):
     def _is_held(self, job: Job, now_us: int) -> bool:
         return is_bypass_limit_reached(job, self.bypass_limit, self.tree.charge, now_us)
 
-    def _bypass(self, job: Job, now_us: int) -> JobBypass:
-        return JobBypass(job.name, job.waiting[0], job.overtaken, self._is_held(job, now_us))
+    def _bypass(self, job: Job, now_us: int) -> BypassedUnit:
+        return BypassedUnit(job.name, job.waiting[0], job.overtaken, self._is_held(job, now_us))

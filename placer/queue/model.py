@@ -118,7 +118,7 @@ class ReservedUnit:
 
 
 @dataclass(frozen=True, slots=True)
-class JobBypass:
+class BypassedUnit:
     """The oldest unit of a job that others went before, because it did not fit.
 
     Attributes:

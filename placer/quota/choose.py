@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from placer_models.node_strategy import NodeStrategy
-from placer_models.quota import QuotaError
+from placer_models.quota import IllegalQuotaError
 
 SCORED = (NodeStrategy.LEAST_REQUESTED, NodeStrategy.MOST_BALANCED)
 """The strategies of the seed: each gives a node a score, whatever other nodes are like."""
@@ -16,7 +16,7 @@ class ClassUse:
     """How much a node has of one class, and how much of that is requested.
 
     Raises:
-        QuotaError: The total is 0, or an amount is below 0.
+        IllegalQuotaError: The total is 0, or an amount is below 0.
 
     """
 
@@ -25,9 +25,11 @@ class ClassUse:
 
     def __post_init__(self) -> None:
         if self.total <= 0:
-            raise QuotaError(f"a class with a total of {self.total} has no shares to compare")
+            raise IllegalQuotaError(
+                f"a class with a total of {self.total} has no shares to compare"
+            )
         if self.used < 0:
-            raise QuotaError(f"{self.used} is used; an amount is 0 or more")
+            raise IllegalQuotaError(f"{self.used} is used; an amount is 0 or more")
 
 
 def used_fractions_after_request(
@@ -36,12 +38,14 @@ def used_fractions_after_request(
     """Return (used + asked) / total for each class asked for.
 
     Raises:
-        QuotaError: The node does not have a class asked for.
+        IllegalQuotaError: The node does not have a class asked for.
 
     """
     missing = sorted(set(asked) - set(uses))
     if missing:
-        raise QuotaError(f"classes {', '.join(missing)} are asked for, and the node has none")
+        raise IllegalQuotaError(
+            f"classes {', '.join(missing)} are asked for, and the node has none"
+        )
     return tuple(Fraction(uses[name].used + asked[name], uses[name].total) for name in asked)
 
 
@@ -49,11 +53,13 @@ def score_of(strategy: NodeStrategy, shares: Sequence[Fraction]) -> Fraction:
     """Return the score of a node, exactly; lower is better, 0 where nothing is asked for.
 
     Raises:
-        QuotaError: The strategy is not one of the seed's.
+        IllegalQuotaError: The strategy is not one of the seed's.
 
     """
     if strategy not in SCORED:
-        raise QuotaError(f"{strategy} scores no node by itself; expected {' or '.join(SCORED)}")
+        raise IllegalQuotaError(
+            f"{strategy} scores no node by itself; expected {' or '.join(SCORED)}"
+        )
     if not shares:
         return Fraction(0)
     mean = Fraction(sum(shares), len(shares))
@@ -73,7 +79,7 @@ def choose_node(
         strategy: What best means.
 
     Raises:
-        QuotaError: A node lacks a class asked for, or the strategy is not one of the seed's.
+        IllegalQuotaError: A node lacks a class asked for, or the strategy is not one of the seed's.
 
     """
     return min(

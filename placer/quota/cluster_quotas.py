@@ -37,11 +37,11 @@ class ClusterQuotas:
             seen = self._seen.get(node.name)
             if seen is None or seen[0] is not node or seen[1] is not account:
                 self._seen[node.name] = node, account
-                self.store.collect(node.name, resource_quotas_of_node(node, account))
+                self.store.collect(node.name, node_quotas_total_and_left(node, account))
         return self.store.version
 
 
-def resource_quotas_of_node(node: Node, account: Account) -> dict[str, ClassQuotasOnNode]:
+def node_quotas_total_and_left(node: Node, account: Account) -> dict[str, ClassQuotasOnNode]:
     """Return the classes of a node: what there is, and what the account leaves.
 
     - ``cpu``: thousandths of a CPU that LSE, LSR and LS pods have left together;

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from placer.quota.filter import ClassRequest
 from placer.quota.ledger import NotEnoughError, QuotaGrant, QuotaLedger
-from placer_models.policy import DeviceChoice
-from placer_models.quota import QuotaError
+from placer_models.policy import DeviceChoicePolicy
+from placer_models.quota import IllegalQuotaError
 
 
 @dataclass(frozen=True, slots=True)
-class QuotaPodBinding:
+class NodeQuotaRequest:
     """A pod, and the node that it is to run on.
 
     Attributes:
@@ -26,7 +26,7 @@ class QuotaPodBinding:
     pod: str
     node: str
     wants: Mapping[str, ClassRequest]
-    choice: DeviceChoice = DeviceChoice.MOST_USED
+    choice: DeviceChoicePolicy = DeviceChoicePolicy.MOST_USED
 
 
 class BindingRefusedError(Exception):
@@ -43,12 +43,12 @@ class BindingRefusedError(Exception):
         super().__init__("; ".join(f"pod {pod}: {short}" for pod, short in self.refused.items()))
 
 
-def bind(ledger: QuotaLedger, bindings: Sequence[QuotaPodBinding]) -> dict[str, QuotaGrant]:
+def bind(ledger: QuotaLedger, bindings: Sequence[NodeQuotaRequest]) -> dict[str, QuotaGrant]:
     """Ask the ledger for the devices of pods, in turn: all of them are bound, or none.
 
     Raises:
         BindingRefusedError: Something is not there any more; the error says what, for each pod.
-        QuotaError: A pod is named twice, a node is not there, or quantities of the same
+        IllegalQuotaError: A pod is named twice, a node is not there, or quantities of the same
             devices are asked for in different counts.
 
     """
@@ -57,7 +57,7 @@ def bind(ledger: QuotaLedger, bindings: Sequence[QuotaPodBinding]) -> dict[str, 
     try:
         for one in bindings:
             if one.pod in grants or one.pod in refused:
-                raise QuotaError(f"pod {one.pod!r} is to be bound twice; a pod has one node")
+                raise IllegalQuotaError(f"pod {one.pod!r} is to be bound twice; a pod has one node")
             try:
                 grants[one.pod] = ledger.give_out(one.node, one.wants, one.choice)
             except NotEnoughError as short:

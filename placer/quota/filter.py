@@ -5,7 +5,7 @@ has left on all of them together does not count. Three forms of the same free qu
 the same answer at different speeds (`benchmarks/quota_filter.py`):
 
 - `DecodedQuotas` takes each device's field out of its word, as seed 003 says it;
-- `PackedQuotas` compares all fields of a word in one subtraction. Each field has a guard bit
+- `GuardBitQuotas` compares all fields of a word in one subtraction. Each field has a guard bit
   above it: ``(quota | guard) - amount`` keeps the guard where quota >= amount;
 - `SortedQuotas` keeps each node's quotas in descending order, one array for each rank: enough
   devices have the amount free exactly if the device of rank ``count`` has.
@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from placer_models.quota import EncodedQuotas, QuotaError, fields_per_word
+from placer_models.quota import BitPackedQuotas, IllegalQuotaError, fields_per_word
 
 NodeMask = NDArray[np.bool_]
 Words = NDArray[np.uint64]
@@ -35,7 +35,7 @@ class ClassRequest:
     """What is asked of one class: ``count`` devices with ``amount`` free on each.
 
     Raises:
-        QuotaError: The count or the amount is below 0.
+        IllegalQuotaError: The count or the amount is below 0.
 
     """
 
@@ -44,7 +44,7 @@ class ClassRequest:
 
     def __post_init__(self) -> None:
         if self.count < 0 or self.amount < 0:
-            raise QuotaError(
+            raise IllegalQuotaError(
                 f"{self.count} devices of {self.amount} are asked for; both are 0 or more"
             )
 
@@ -56,22 +56,22 @@ class FreeQuotas(Protocol):
         """Return for each node whether it has enough."""
 
 
-def decode_class_quotas(nodes: Sequence[EncodedQuotas]) -> tuple[_Quotas, int]:
+def decode_class_quotas(nodes: Sequence[BitPackedQuotas]) -> tuple[_Quotas, int]:
     """Decode one class of all nodes: return free[node, device] and the bits of a field.
 
     Raises:
-        QuotaError: Nodes encode the class with fields of different bits, or wider than 63.
+        IllegalQuotaError: Nodes encode the class with fields of different bits, or wider than 63.
 
     """
     widths = sorted({node.bits for node in nodes})
     if len(widths) > 1:
-        raise QuotaError(
+        raise IllegalQuotaError(
             f"nodes encode one class with fields of {', '.join(map(str, widths))} bits; "
             f"encode all with {widths[-1]}"
         )
     bits = widths[0] if widths else 1
     if bits > MOST_BITS:
-        raise QuotaError(f"fields of {bits} bits; nodes are filtered by {MOST_BITS} at most")
+        raise IllegalQuotaError(f"fields of {bits} bits; nodes are filtered by {MOST_BITS} at most")
     most = max((node.devices for node in nodes), default=0)
     free = np.full((len(nodes), most), -1, np.int64)
     for row, node in zip(free, nodes, strict=True):
@@ -100,7 +100,7 @@ class DecodedQuotas:
         return np.asarray(found >= want.count)
 
 
-class PackedQuotas:
+class GuardBitQuotas:
     """Free quotas in words, a guard bit above each field, compared a word at a time."""
 
     def __init__(self, free: _Quotas, bits: int) -> None:
@@ -153,11 +153,13 @@ def packed_words(free: _Quotas, bits: int, field_bits: int) -> Words:
             leaves a guard bit.
 
     Raises:
-        QuotaError: A quota does not fit (B6), or a field does not fit a word.
+        IllegalQuotaError: A quota does not fit (B6), or a field does not fit a word.
 
     """
     if ((free < -1) | (free >> bits > 0)).any():
-        raise QuotaError(f"a quota is outside 0 to {(1 << bits) - 1}, all that {bits} bits can say")
+        raise IllegalQuotaError(
+            f"a quota is outside 0 to {(1 << bits) - 1}, all that {bits} bits can say"
+        )
     per_word = fields_per_word(field_bits)
     nodes, devices = free.shape
     words = np.zeros((-(-devices // per_word), nodes), np.uint64)

@@ -20,8 +20,8 @@ from placer.quota.store import (
     fitting_devices,
     group_resource_classes_by_device,
 )
-from placer_models.policy import DeviceChoice
-from placer_models.quota import QuotaError
+from placer_models.policy import DeviceChoicePolicy
+from placer_models.quota import IllegalQuotaError
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,11 @@ class QuotaLedger:
         """Add a node of which everything is free.
 
         Raises:
-            QuotaError: The node is there already, or a quota is below 0.
+            IllegalQuotaError: The node is there already, or a quota is below 0.
 
         """
         if node in self.store.nodes:
-            raise QuotaError(f"node {node!r} is there already")
+            raise IllegalQuotaError(f"node {node!r} is there already")
         self.store.collect(
             node,
             {name: ClassQuotasOnNode(tuple(total), tuple(total)) for name, total in totals.items()},
@@ -94,19 +94,19 @@ class QuotaLedger:
         """Forget a node of which nothing is given out.
 
         Raises:
-            QuotaError: There is no such node, or grants on it are not taken back yet.
+            IllegalQuotaError: There is no such node, or grants on it are not taken back yet.
 
         """
         held = sum(grant.node == node for grant in self._grants.values())
         if held:
-            raise QuotaError(f"node {node!r} has {held} grants; take them back first")
+            raise IllegalQuotaError(f"node {node!r} has {held} grants; take them back first")
         self.store.remove(node)
 
     def give_out(
         self,
         node: str,
         wants: Mapping[str, ClassRequest],
-        choice: DeviceChoice = DeviceChoice.MOST_USED,
+        choice: DeviceChoicePolicy = DeviceChoicePolicy.MOST_USED,
     ) -> QuotaGrant:
         """Choose devices that fit, and take what is asked for from them (B14, B15).
 
@@ -119,7 +119,7 @@ class QuotaLedger:
 
         Raises:
             NotEnoughError: Something is not there any more; the error says what.
-            QuotaError: There is no such node, or quantities of the same devices are asked
+            IllegalQuotaError: There is no such node, or quantities of the same devices are asked
                 for in different counts.
 
         """
@@ -148,11 +148,11 @@ class QuotaLedger:
         """Give back what a grant took (B15).
 
         Raises:
-            QuotaError: The grant was taken back already, or comes from another ledger.
+            IllegalQuotaError: The grant was taken back already, or comes from another ledger.
 
         """
         if self._grants.get(grant.number) is not grant:
-            raise QuotaError(
+            raise IllegalQuotaError(
                 f"the grant on node {grant.node!r} was taken back already, or is not of this ledger"
             )
         del self._grants[grant.number]
@@ -172,10 +172,10 @@ class QuotaLedger:
 
 
 def _in_order(
-    classes: Sequence[ClassQuotasOnNode], devices: list[int], choice: DeviceChoice
+    classes: Sequence[ClassQuotasOnNode], devices: list[int], choice: DeviceChoicePolicy
 ) -> list[int]:
     """Return devices, best first, by the part in use, averaged over the classes asked for."""
-    sign = 1 if choice is DeviceChoice.LEAST_USED else -1
+    sign = 1 if choice is DeviceChoicePolicy.LEAST_USED else -1
     used = {
         device: part_used(
             [quotas.used[device - 1] for quotas in classes],

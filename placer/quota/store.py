@@ -17,7 +17,7 @@ from types import MappingProxyType
 import numpy as np
 
 from placer.quota.filter import ClassRequest, NodeMask, SortedQuotas, decode_class_quotas
-from placer_models.quota import EncodedQuotas, QuotaError, bits_per_quota
+from placer_models.quota import BitPackedQuotas, IllegalQuotaError, bits_per_quota
 
 DeviceQuotas = tuple[int, ...]
 """A quota for each device of a class, device 1 first."""
@@ -32,7 +32,7 @@ class ClassQuotasOnNode:
         free: What is left on each device; a device that is broken or overfull has 0.
 
     Raises:
-        QuotaError: More is free than there is, or the two are not of the same devices.
+        IllegalQuotaError: More is free than there is, or the two are not of the same devices.
 
     """
 
@@ -41,10 +41,10 @@ class ClassQuotasOnNode:
 
     def __post_init__(self) -> None:
         if len(self.total) != len(self.free):
-            raise QuotaError(f"{len(self.total)} totals and {len(self.free)} free quotas")
+            raise IllegalQuotaError(f"{len(self.total)} totals and {len(self.free)} free quotas")
         for device, (total, free) in enumerate(zip(self.total, self.free, strict=True), start=1):
             if not 0 <= free <= total:
-                raise QuotaError(f"device {device}: {free} is free of {total}")
+                raise IllegalQuotaError(f"device {device}: {free} is free of {total}")
 
     @property
     def used(self) -> DeviceQuotas:
@@ -56,8 +56,8 @@ class ClassQuotasOnNode:
 class SyncedQuotas:
     """One class of one node as it is synchronised (B9); both parts have fields of one width."""
 
-    total: EncodedQuotas
-    free: EncodedQuotas
+    total: BitPackedQuotas
+    free: BitPackedQuotas
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class QuotaStore:
         """Forget a node.
 
         Raises:
-            QuotaError: There is no such node.
+            IllegalQuotaError: There is no such node.
 
         """
         self._of(node)
@@ -134,7 +134,7 @@ class QuotaStore:
         """Return the classes of a node.
 
         Raises:
-            QuotaError: There is no such node.
+            IllegalQuotaError: There is no such node.
 
         """
         return MappingProxyType(self._of(node))
@@ -143,13 +143,13 @@ class QuotaStore:
         """Return the quotas of a node as they are synchronised.
 
         Raises:
-            QuotaError: There is no such node.
+            IllegalQuotaError: There is no such node.
 
         """
         return {
             name: SyncedQuotas(
-                EncodedQuotas.of(quotas.total, self._bits[name]),
-                EncodedQuotas.of(quotas.free, self._bits[name]),
+                BitPackedQuotas.of(quotas.total, self._bits[name]),
+                BitPackedQuotas.of(quotas.free, self._bits[name]),
             )
             for name, quotas in self._of(node).items()
         }
@@ -158,11 +158,11 @@ class QuotaStore:
         """Return the changes since a version; since version 0, everything.
 
         Raises:
-            QuotaError: The store has not reached that version.
+            IllegalQuotaError: The store has not reached that version.
 
         """
         if not 0 <= version <= self.version:
-            raise QuotaError(f"version {version} is not between 0 and {self.version}")
+            raise IllegalQuotaError(f"version {version} is not between 0 and {self.version}")
         return QuotaChangesSinceVersion(
             self.version,
             {name: self.encoded(name) for name, at in self._changed.items() if at > version},
@@ -173,7 +173,7 @@ class QuotaStore:
         """Return for each of `nodes` whether every class asked for has enough (B10, B11).
 
         Raises:
-            QuotaError: Quantities of the same devices are asked for in different counts.
+            IllegalQuotaError: Quantities of the same devices are asked for in different counts.
 
         """
         passing = np.ones(len(self._nodes), np.bool_)
@@ -190,7 +190,7 @@ class QuotaStore:
 
     def _of(self, node: str) -> dict[str, ClassQuotasOnNode]:
         if node not in self._nodes:
-            raise QuotaError(f"there is no node {node!r}")
+            raise IllegalQuotaError(f"there is no node {node!r}")
         return self._nodes[node]
 
     def _column(self, name: str) -> SortedQuotas:
@@ -201,7 +201,7 @@ class QuotaStore:
             none = ClassQuotasOnNode((), ())
             free = [has.get(name, none).free for has in self._nodes.values()]
             column = SortedQuotas(
-                *decode_class_quotas([EncodedQuotas.of(quotas, bits) for quotas in free])
+                *decode_class_quotas([BitPackedQuotas.of(quotas, bits) for quotas in free])
             )
             self._columns[name] = self.version, column
         return column
@@ -211,7 +211,7 @@ def group_resource_classes_by_device(wants: Mapping[str, ClassRequest]) -> list[
     """Return the classes asked for, grouped by the devices that they are quantities of.
 
     Raises:
-        QuotaError: Quantities of the same devices are asked for in different counts.
+        IllegalQuotaError: Quantities of the same devices are asked for in different counts.
 
     """
     groups: defaultdict[str, list[str]] = defaultdict(list)
@@ -221,7 +221,7 @@ def group_resource_classes_by_device(wants: Mapping[str, ClassRequest]) -> list[
         counts = {wants[name].count for name in names}
         if len(counts) > 1:
             told = ", ".join(f"{wants[name].count} of {name}" for name in names)
-            raise QuotaError(f"{told}: quantities of the same devices need one count")
+            raise IllegalQuotaError(f"{told}: quantities of the same devices need one count")
     return [tuple(names) for names in groups.values()]
 
 

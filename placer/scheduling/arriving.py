@@ -16,7 +16,7 @@ LookAtDemand = Callable[[Expecting], ExpectedDemand]
 """Asks what is expected on the nodes as they are by then."""
 
 
-class ArrivingPods:
+class BatchArrivals:
     """The pods of a batch as they come.
 
     Attributes:

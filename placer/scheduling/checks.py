@@ -15,7 +15,7 @@ from placer_models.cluster import Node, RunningPod
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.left_out import LegalGangs, without_illegal_pods
 from placer_models.legal import IllegalPodError, check_pods_legal, illegal_pods
-from placer_models.network import GatherOrSpread
+from placer_models.network import LevelRuleKind
 from placer_models.placement import NamespacedName, pod_or_gang_title
 from placer_models.pod import Gang, pods_of
 
@@ -34,7 +34,7 @@ def check_node_names(nodes: Iterable[Node]) -> None:
         names.add(node.name)
 
 
-def common_defaults(nodes: Sequence[Node]) -> Defaults:
+def common_node_defaults(nodes: Sequence[Node]) -> Defaults:
     """Return the defaults that all the nodes have.
 
     Raises:
@@ -136,7 +136,7 @@ def _check_gang(gang: Gang) -> None:
                 f"gang {title!r} asks for {rule.grouping} {rule.count} at the level "
                 f"{rule.level!r}; counts are 1 or more"
             )
-        if rule.grouping is GatherOrSpread.MULTIPLES and not rule.required:
+        if rule.grouping is LevelRuleKind.MULTIPLES and not rule.required:
             raise ContradictionError(
                 f"gang {title!r} would like multiples; they are required or not"
             )

@@ -15,7 +15,7 @@ from placer.counting.pools import floats_over_pool, running_pods_with_current_po
 from placer.scheduling.decision import Batch
 from placer.scheduling.errors import UnknownNodeError
 from placer.search.baseline import CacheBetweenSolves, StartingAccounts
-from placer_models.bound import bound_to, is_bound_by_policy
+from placer_models.bound import is_bound_by_policy, numa_nodes_bound_to
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.demand import ExpectedDemand
 from placer_models.illegal_running import counted_as_legal
@@ -23,13 +23,15 @@ from placer_models.incremental import Concatenation, PersistentMap, PersistentTu
 from placer_models.left_out import LegalGangs
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, PodPlacement
-from placer_models.reach import reaches_beyond
+from placer_models.reach import looks_beyond_node
 from placer_models.records import record
 
 
 @record(frozen=True, slots=True, eq=False)
 class NodeRecord:
-    """One node and the pods that run there. ``settled_node_record`` makes it, and it never changes.
+    """One node and the pods that run there.
+
+    ``record_with_current_pools`` makes it, and it never changes.
 
     Attributes:
         pods: The pods, ascending by key; LS and BE pods run in the pools that the others leave.
@@ -124,8 +126,8 @@ class ClusterState:
         if node.name in self:
             before = self.of(node.name)
             pods = (_as_bound(runner, before.node, node) for runner in before.pods)
-            return self._with((settled_node_record(node, pods),))
-        more = (*self.records, settled_node_record(node, ()))
+            return self._with((record_with_current_pools(node, pods),))
+        more = (*self.records, record_with_current_pools(node, ()))
         return _bound(
             sorted(more, key=lambda record: record.node.name), self.node_of, self.version + 1
         )
@@ -162,8 +164,8 @@ class ClusterState:
         for runner in came:
             new.setdefault(runner.placement.node, []).append(runner)
         return self._with(
-            (not left and with_newcomers(self.of(name), more))
-            or settled_node_record(
+            (not left and record_with_newcomers(self.of(name), more))
+            or record_with_current_pools(
                 _pinning_no_longer(self.of(name).node, more),
                 (*(r for r in self.of(name).pods if r.pod.key not in left), *more),
             )
@@ -214,7 +216,11 @@ def cluster_state_of(
         here = on_node.get(node.name, ())
         alike = idle_account_key(node)
         known = not here and alike in idle
-        record = NodeRecord(node, (), (), idle[alike]) if known else settled_node_record(node, here)
+        record = (
+            NodeRecord(node, (), (), idle[alike])
+            if known
+            else record_with_current_pools(node, here)
+        )
         if not here:
             idle[alike] = record.account
         records.append(record)
@@ -240,10 +246,10 @@ def _bound(
 
 def _reaches(record: NodeRecord) -> bool:
     """Return whether a pod runs there whose rules reach beyond the node."""
-    return any(reaches_beyond(spec) for spec, _ in record.account.affine)
+    return any(looks_beyond_node(spec) for spec, _ in record.account.affine)
 
 
-def settled_node_record(node: Node, pods: Iterable[RunningPod]) -> NodeRecord:
+def record_with_current_pools(node: Node, pods: Iterable[RunningPod]) -> NodeRecord:
     """Return the record of a node: every LS and BE pod moves to the pool as it is now (C7)."""
     found = _by_key(pods)
     counted = _counted(node, found)
@@ -255,7 +261,7 @@ def settled_node_record(node: Node, pods: Iterable[RunningPod]) -> NodeRecord:
     return NodeRecord(node, settled, counted, account)
 
 
-def with_newcomers(record: NodeRecord, came: Sequence[RunningPod]) -> NodeRecord | None:
+def record_with_newcomers(record: NodeRecord, came: Sequence[RunningPod]) -> NodeRecord | None:
     """Return the record of a node to which pods have come, without a look at those that run there.
 
     The answer is None if one has to look: newcomers own CPUs, say, and take them from a pool.
@@ -308,7 +314,7 @@ def _pinning_no_longer(node: Node, came: Iterable[RunningPod]) -> Node:
 def _as_bound(runner: RunningPod, before: Node, node: Node) -> RunningPod:
     """Return a pod bound, or floating, as it was: a new policy of its node moves no running pod."""
     place, spec = runner.placement, runner.pod.spec
-    floated = place.cpu_milli is None and not bound_to(place, spec, before)
+    floated = place.cpu_milli is None and not numa_nodes_bound_to(place, spec, before)
     if floated and is_bound_by_policy(spec, node):
         return replace(runner, placement=replace(place, cpu_milli=()))
     return runner

@@ -5,10 +5,10 @@ from dataclasses import replace
 from time import monotonic
 
 from placer.judge.breaches import breaches
-from placer.scheduling.arriving import ArrivingPods
+from placer.scheduling.arriving import BatchArrivals
 from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.decision import Batch, Decision
-from placer.scheduling.in_turn import goes_in_turn, placed_in_turn
+from placer.scheduling.in_turn import are_pods_placed_in_turn, placed_in_turn
 from placer.search.baseline import CacheBetweenSolves
 from placer.search.cp import SolverError
 from placer.search.options import Engine, SolveOptions
@@ -23,12 +23,12 @@ LEAST_TIME_S = 0.001
 """Seconds that a solve gets if waiting and counting have used up all of its time."""
 
 
-def decide(
+def solve_and_judge(
     state: ClusterState,
     batch: Batch,
     legal: LegalGangs,
     options: SolveOptions,
-    arriving: ArrivingPods | None,
+    arriving: BatchArrivals | None,
     cache: CacheBetweenSolves,
     move_budget: int = 0,
     earlier: Placement | None = None,
@@ -57,7 +57,7 @@ def decide(
     demand = None if arriving is None else arriving.demand
     instance = state.asking(legal, move_budget, options.strategy, demand)
     baseline, first = state.baseline(cache), None
-    if goes_in_turn(instance, options):
+    if are_pods_placed_in_turn(instance, options):
         first = placed_in_turn(state, instance, options, cache, arriving)
     if first is not None and arriving is not None and arriving.demand is not demand:
         demand = arriving.demand
@@ -80,7 +80,7 @@ def decide(
     return decision, after
 
 
-def strategy_of(state: ClusterState, options: SolveOptions) -> NodeStrategy | None:
+def effective_node_strategy(state: ClusterState, options: SolveOptions) -> NodeStrategy | None:
     """Return the strategy of a call: what its options say, else what is best by default.
 
     The fast path alone keeps room for expected pods, where there are GPUs to reason with.
@@ -91,7 +91,7 @@ def strategy_of(state: ClusterState, options: SolveOptions) -> NodeStrategy | No
     return options.strategy
 
 
-def state_with_batch_placed(
+def cluster_with_batch_placed(
     state: ClusterState, batch: Batch, places: Iterable[PodPlacement]
 ) -> ClusterState:
     """Return the state with the pods of a batch in their places, and of running pods that move.

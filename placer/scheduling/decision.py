@@ -8,10 +8,15 @@ from placer_models.cluster import Instance
 from placer_models.demand import ExpectedDemand
 from placer_models.placement import Answer, Move, PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
-from placer_models.typed import TypeChecked, check_argument_types, check_types, suggests_names
+from placer_models.typed import (
+    TypeChecked,
+    check_argument_types,
+    check_types,
+    suggest_argument_names,
+)
 
 
-@suggests_names
+@suggest_argument_names
 @dataclass(frozen=True, slots=True)
 class Batch:
     """The gangs that are placed together in one call.

@@ -9,7 +9,7 @@ from placer.counting.account import account_of
 from placer.judge.breaches import Breach, breaches
 from placer.judge.measure import is_better, measure
 from placer.scheduling.cluster_state import ClusterState
-from placer.scheduling.decide import LEAST_TIME_S, state_with_batch_placed
+from placer.scheduling.decide import LEAST_TIME_S, cluster_with_batch_placed
 from placer.scheduling.decision import Decision
 from placer.scheduling.gone import shortages_on_node
 from placer.scheduling.refusal import Refusal, ResourceShortage
@@ -32,10 +32,10 @@ from placer_models.placement import (
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.policy import QosClass
 from placer_models.reach import any_reaches_beyond, without_asks_beyond_node
-from placer_models.relations import lonely_terms
+from placer_models.relations import self_affinity_terms
 
 
-def confirm_decision(
+def cluster_after_decision(
     state: ClusterState, decision: Decision, options: SolveOptions
 ) -> ClusterState | Refusal:
     """Return the state with the pods of a decision in place, or why they cannot be taken.
@@ -57,13 +57,13 @@ def confirm_decision(
     keys = {pod.key for pod in pods_of(decision.batch.gangs)}
     if len(keys & {place.key for place in places}) < len(places):  # nothing that was decided
         return Refusal(breaches=breaches(_touched(state, decision), decision.placement))
-    after = state_with_batch_placed(state, decision.batch, places)
+    after = cluster_with_batch_placed(state, decision.batch, places)
     if not _found(state, after, decision):
         return after
     settled, refusal = _node_by_node(state, after, decision, options, began_s)
     if refusal != Refusal():
         return refusal
-    after = state_with_batch_placed(state, decision.batch, settled)
+    after = cluster_with_batch_placed(state, decision.batch, settled)
     found = _found(state, after, decision)
     return Refusal(breaches=found) if found else after
 
@@ -87,7 +87,7 @@ def _confirmed_with_moves(
     answer = decision.answer
     assert isinstance(answer, Placed | PartlyPlaced), "nothing moves without an answer"
     coming = replace(decision, batch=batch, answer=replace(answer, moves=()))
-    after = confirm_decision(state.without_pods(homes), coming, options)
+    after = cluster_after_decision(state.without_pods(homes), coming, options)
     return after if isinstance(after, Refusal) else replace(after, version=state.version + 1)
 
 
@@ -173,7 +173,7 @@ def _elsewhere(
     pods = {pod.key: pod for pod in pods_of(decision.batch.gangs)}
     position = state.nodes.position[name]
     for pod in pods_of(tuple(gangs)):
-        for term in lonely_terms(pod.spec):
+        for term in self_affinity_terms(pod.spec):
             sides = [
                 (pods[place.key].spec, place.namespace)
                 for place in decision.placement.pods
@@ -272,7 +272,7 @@ def _touched(state: ClusterState, decision: Decision) -> Instance:
     of nodes, because the other pods that matter may be anywhere.
     """
     pods = tuple(pods_of(decision.batch.gangs))
-    lonely = any(True for pod in pods for _ in lonely_terms(pod.spec))
+    lonely = any(True for pod in pods for _ in self_affinity_terms(pod.spec))
     if lonely or any_reaches_beyond(pods) or state.reaching:
         return state.asking(decision.batch)
     names = sorted({place.node for place in decision.placement.pods})

@@ -16,7 +16,7 @@ After any of these nothing has changed.
 from collections.abc import Iterable
 
 from placer.scheduling.refusal import pod_titles_text
-from placer_models.files.errors import shown, spelling_suggestion
+from placer_models.files.errors import in_quotes, spelling_suggestion
 from placer_models.legal import IllegalPodError
 from placer_models.placement import NamespacedName
 
@@ -31,7 +31,7 @@ class UnknownNodeError(SchedulerError):
     def __init__(self, name: str, known: Iterable[str]) -> None:
         names = list(known)
         hint = spelling_suggestion(name, names) or f"; there are {len(names)} nodes of other names"
-        super().__init__(f"no node is called {shown(name)}{hint}")
+        super().__init__(f"no node is called {in_quotes(name)}{hint}")
         self.name = name
 
 
@@ -39,7 +39,7 @@ class NodeExistsError(SchedulerError):
     """A node of the name is there already."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"a node {shown(name)} is there already; update it, or rename one")
+        super().__init__(f"a node {in_quotes(name)} is there already; update it, or rename one")
         self.name = name
 
 
@@ -53,7 +53,7 @@ class NodeInUseError(SchedulerError):
 
     def __init__(self, name: str, pods: tuple[NamespacedName, ...]) -> None:
         super().__init__(
-            f"node {shown(name)} runs pods {pod_titles_text(pods)}; release them first"
+            f"node {in_quotes(name)} runs pods {pod_titles_text(pods)}; release them first"
         )
         self.name = name
         self.pods = pods

@@ -4,7 +4,7 @@ from itertools import starmap
 from typing import NamedTuple
 
 from placer.greedy.expected.scorer import ExpectedScorer
-from placer.scheduling.arriving import ArrivingPods
+from placer.scheduling.arriving import BatchArrivals
 from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.expecting import Expecting
 from placer.search.baseline import CacheBetweenSolves
@@ -33,7 +33,7 @@ class PlacedInTurn(NamedTuple):
     state: ClusterState | None
 
 
-def goes_in_turn(instance: Instance, options: SolveOptions) -> bool:
+def are_pods_placed_in_turn(instance: Instance, options: SolveOptions) -> bool:
     """Return whether pods are placed one after the other, in the order in which they stand.
 
     That is so under the greedy engine, unless the options ask for another order, if there is no
@@ -60,7 +60,7 @@ def placed_in_turn(
     instance: Instance,
     options: SolveOptions,
     cache: CacheBetweenSolves,
-    arriving: ArrivingPods | None,
+    arriving: BatchArrivals | None,
 ) -> PlacedInTurn | None:
     """Return the places of all pods that find one, or None: then `solve` has to find them.
 
@@ -98,7 +98,7 @@ class _Turn:
         strategy: NodeStrategy,
         options: SolveOptions,
         cache: CacheBetweenSolves,
-        arriving: ArrivingPods | None,
+        arriving: BatchArrivals | None,
     ) -> None:
         """Begin with no pod placed; the arguments are those of `placed_in_turn`."""
         self._state, self._cache = state, cache

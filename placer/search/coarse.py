@@ -229,7 +229,7 @@ def without_locality(problem: Problem) -> Problem:
     return replace(problem, fits=fits)
 
 
-def without_device_choices(problem: Problem) -> Problem:
+def without_device_preferences(problem: Problem) -> Problem:
     """Return the Problem with shares that may come from any devices that fit."""
     if not any(need.choice for shape in problem.shapes for need in shape.shares):
         return problem

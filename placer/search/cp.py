@@ -92,10 +92,10 @@ def optimise_expression(
     if solved.solution is not None:
         replace_hints(model, solution_values(solved.solution))
     again = _solve(model, sense, budget, share * (1 - FIRST_SHARE), budget.options.workers)
-    return combined_results(solved, again, sense)
+    return merged_solver_answers(solved, again, sense)
 
 
-def is_out_of_reach(
+def expression_cannot_exceed(
     model: cp_model.CpModel, expression: Expression, most: int, budget: Budget, share: float
 ) -> bool | None:
     """Return whether no solution has more than the most; None if that is not known in time.
@@ -114,7 +114,7 @@ def is_out_of_reach(
     return True if found.infeasible else None if found.solution is None else False
 
 
-def combined_results(
+def merged_solver_answers(
     earlier: ModelAnswer[cp_model.CpSolver], later: ModelAnswer[cp_model.CpSolver], sense: Sense
 ) -> ModelAnswer[cp_model.CpSolver]:
     """Return the better solution and the narrower bound of two calls."""

@@ -19,7 +19,7 @@ from placer.search.judged import RejectedPlacement, ValidPlacement, judge_placem
 from placer.search.rejected import note_rejected_places
 from placer.state.out_of_time import Stop
 from placer_models.cluster import Instance, Nodes
-from placer_models.cpsat.families import is_exchangeable
+from placer_models.cpsat.families import are_devices_exchangeable
 from placer_models.device import GPU
 from placer_models.links.board import (
     count_device_selections,
@@ -30,7 +30,7 @@ from placer_models.links.board import (
     selections,
     total_distance,
 )
-from placer_models.links.usable import devices_in_usable_sets
+from placer_models.links.usable import usable_set_device_count
 from placer_models.placement import (
     DeviceGrant,
     NamespacedName,
@@ -154,10 +154,10 @@ def _moved(
             mine = set(place.minors(bank.type))
             if len(mine) < 2 or (bank.type, len(mine)) not in shape.devices:
                 continue
-            if not is_exchangeable(shape, fit, bank):
+            if not are_devices_exchangeable(shape, fit, bank):
                 continue
             left = {minor for kind, minor in free[at] if kind == bank.type}
-            counts = tighter_device_set(
+            counts = find_nearer_device_set(
                 bank,
                 counts_by_class(bank.board, mine),
                 counts_by_class(bank.board, left),
@@ -242,7 +242,7 @@ def _exchanged(
 
 
 @lru_cache(maxsize=4096)
-def tighter_device_set(
+def find_nearer_device_set(
     bank: DeviceBank,
     mine: _Counts,
     left: _Counts,
@@ -302,6 +302,6 @@ def _usable(bank: DeviceBank, room: _Counts, taken: _Counts) -> int:
     """Return the usable points of what stays free."""
     if bank.type != GPU:
         return 0
-    return devices_in_usable_sets(
+    return usable_set_device_count(
         bank.board, tuple(a - b for a, b in zip(room, taken, strict=True))
     )

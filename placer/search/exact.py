@@ -16,12 +16,12 @@ from placer.search.cp import (
 )
 from placer_models.cluster import Instance
 from placer_models.cpsat.batch_model import BatchModel, build_batch_model, units_of
-from placer_models.cpsat.places import hint_of, read_solved_choices
+from placer_models.cpsat.places import read_solved_choices, solver_hints_of_choices
 from placer_models.goals import NOT_MODELLED, Sense, Tier
 from placer_models.pod import Gang
 from placer_models.problem.node_state import CoreDistinction
 from placer_models.problem.problem import Choices, Problem
-from placer_models.problem.tasks import GangTask
+from placer_models.problem.tasks import ProblemGang
 
 Progress = Callable[[str], None]
 """A function that is told in a few words what the search does next."""
@@ -139,13 +139,13 @@ def trivial_tier_bounds(problem: Problem) -> list[int | None]:
     return _limits(((gang.level, gang) for gang in problem.gangs), problem.tiers)
 
 
-def tier_limits_of_instance(instance: Instance, tiers: Sequence[Tier]) -> list[int | None]:
+def trivial_bounds_of_instance(instance: Instance, tiers: Sequence[Tier]) -> list[int | None]:
     """Return the same for the tiers of an instance."""
     return _limits(((-gang.priority, gang) for gang in instance.gangs), tiers)
 
 
 def _limits(
-    gangs: Iterable[tuple[int, GangTask | Gang]], tiers: Sequence[Tier]
+    gangs: Iterable[tuple[int, ProblemGang | Gang]], tiers: Sequence[Tier]
 ) -> list[int | None]:
     """Return the limits, given each gang with its level, the most important ones first."""
     most: dict[int, int] = {}
@@ -195,7 +195,7 @@ def search_exactly(
     batch = build_batch_model(problem, tiers=wanted, stop=lambda: budget.over)
     if batch is None or budget.over:
         return ModelAnswer(None, tuple(start_values), tuple(limits))
-    replace_hints(batch.model, hint_of(problem, batch.variables, start))
+    replace_hints(batch.model, solver_hints_of_choices(problem, batch.variables, start))
     tiers = problem.tiers[:wanted]
     best = optimise_tiers(
         batch, tiers, limits, start_values, levels, budget, progress, settled, kept

@@ -7,12 +7,17 @@ from ortools.sat.python.cp_model import CpModel, IntVar
 from placer.search.binding import OfClass, bottlenecks
 from placer.search.bound_notes import BoundOrigins, Bounds
 from placer.search.budget import Budget
-from placer.search.cp import is_out_of_reach, optimise_expression, replace_hints, solution_values
+from placer.search.cp import (
+    expression_cannot_exceed,
+    optimise_expression,
+    replace_hints,
+    solution_values,
+)
 from placer_models.cpsat.assignment import Expression
 from placer_models.cpsat.relaxed import (
     RelaxedModel,
     build_relaxed_model,
-    relaxed_with_fewer_resources,
+    relaxed_model_of_resources,
 )
 from placer_models.goals import MOVES, OPENED, Sense, Tier
 from placer_models.placement import Bottleneck, BoundSource
@@ -65,7 +70,7 @@ def bound_first_tiers(
     return bounds
 
 
-def note_bottlenecks(
+def note_tier_limits(
     known: BoundOrigins,
     problem: Problem,
     values: Sequence[int],
@@ -121,12 +126,14 @@ def resources_setting_bound(
 
     def give_bound(counted: Collection[OfClass]) -> bool | None:
         only = lacking.union(counted)
-        fewer = relaxed_with_fewer_resources(problem, relaxed, only, lambda: budget.over)
+        fewer = relaxed_model_of_resources(problem, relaxed, only, lambda: budget.over)
         if fewer is None:
             return None
         for before in range(level):
             fewer.model.add(fewer.levels[before] >= values[before])
-        return is_out_of_reach(fewer.model, fewer.levels[level], bound, budget, budget.left / 2)
+        return expression_cannot_exceed(
+            fewer.model, fewer.levels[level], bound, budget, budget.left / 2
+        )
 
     return bottlenecks([of.items() for of in having], len(problem.nodes), give_bound)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from placer.counting.placements import choices_from_placement
-from placer.counting.pools import placement_in_pools
+from placer.counting.pools import placement_with_pool_cpus
 from placer.judge.measure import Worth, measure
 from placer.search.baseline import StartingAccounts
 from placer.search.bound_notes import BoundOrigins, Bounds
@@ -18,7 +18,7 @@ from placer.search.budget import Budget
 from placer.search.coarse import (
     links_matter,
     refine_coarse_choices,
-    without_device_choices,
+    without_device_preferences,
     without_links,
     without_locality,
 )
@@ -26,7 +26,7 @@ from placer.search.equal_pods import part_equal_pods
 from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignment_count, search_exactly
 from placer.search.exchanges.lots import exchange_lots_of
 from placer.search.exchanges.placed import place_most
-from placer.search.first_tier_bounds import bound_first_tiers, bounded_tier_count, note_bottlenecks
+from placer.search.first_tier_bounds import bound_first_tiers, bounded_tier_count, note_tier_limits
 from placer.search.judged import (
     RejectedPlacement,
     ValidPlacement,
@@ -34,11 +34,11 @@ from placer.search.judged import (
     judge_placement,
     realise_and_judge,
 )
-from placer.search.neighbourhoods import Neighbourhoods
+from placer.search.neighbourhoods import NeighbourhoodSearch
 from placer.search.opened import open_fewest
 from placer.search.patterns.placed import place_by_patterns
 from placer.search.plain_pods import plain_choice_on
-from placer.search.rejected import note_rejected_choices, note_rejected_places
+from placer.search.rejected import judge_and_note_rejected, note_rejected_places
 from placer.search.relaxed_moves import suggest_moves_by_relaxation
 from placer.search.sums_bound import bound_by_sums
 from placer.search.ways import Way, search_in_turns
@@ -135,7 +135,7 @@ class JointSearch:
             return
         self.budget, self.tell, self.whole = budget, tell, whole
         self.round, self.has_patterns = 0, True
-        self.plain = without_device_choices(without_locality(self.problem))
+        self.plain = without_device_preferences(without_locality(self.problem))
         self.counted = assignment_count(self.plain)
         self.told_apart = assignment_count(self.problem)
         self.linked = links_matter(self.problem)
@@ -309,7 +309,7 @@ class JointSearch:
         found = realise_and_judge(self.instance, self.baseline, problem, choices)
         if isinstance(found, RejectedPlacement):
             known = self.instance, self.baseline, problem, choices
-            note_rejected_choices(self.rejected, *known, found)
+            judge_and_note_rejected(self.rejected, *known, found)
             return
         check_claimed_values(found, claimed)
         if found.better_than(self.best):
@@ -341,7 +341,7 @@ class JointSearch:
             self.bounds[:count] = bound_first_tiers(
                 self.problem, self.best.values, self.bounds, self.budget
             )
-        note_bottlenecks(self.known, self.problem, self.best.values, self.bounds, self.budget)
+        note_tier_limits(self.known, self.problem, self.best.values, self.bounds, self.budget)
 
     def open_fewer(self) -> None:
         """Open fewer nodes by patterns of full ones, and bound how many are needed."""
@@ -433,8 +433,8 @@ class JointSearch:
         if open_moves:
             self.bound_relaxed()
 
-    def _parts(self, budget: Budget) -> Neighbourhoods:
-        return Neighbourhoods(
+    def _parts(self, budget: Budget) -> NeighbourhoodSearch:
+        return NeighbourhoodSearch(
             instance=self.instance,
             placement=self.best.placement,
             tiers=self.problem.tiers,
@@ -444,11 +444,11 @@ class JointSearch:
             rng=random.Random(self._seed),
         )
 
-    def _take(self, search: Neighbourhoods) -> None:
+    def _take(self, search: NeighbourhoodSearch) -> None:
         """Let the judge look at the result of a search part by part; keep it if it is better."""
         if search.placement is self.best.placement:
             return  # nothing was found
-        placement = placement_in_pools(self.instance, search.placement)
+        placement = placement_with_pool_cpus(self.instance, search.placement)
         found = judge_placement(self.instance, self.baseline, placement)
         if isinstance(found, RejectedPlacement):
             note_rejected_places(self.rejected, self.instance, placement, found)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from placer.counting.placements import Unrealisable, realise
 from placer.judge.breaches import Breach, broken_in, instance_with_placement_and_moves
-from placer.judge.measure import is_better, measure_worth
+from placer.judge.measure import is_better, measure_tiers
 from placer.search.baseline import StartingAccounts
 from placer.search.cp import SolverError
 from placer_models.cluster import Instance
@@ -53,7 +53,7 @@ def judge_placement(
     scene = instance_with_placement_and_moves(instance, placement, baseline.nodes_before)
     if found := broken_in(scene):
         return RejectedPlacement(found)
-    return ValidPlacement(placement, measure_worth(scene))
+    return ValidPlacement(placement, measure_tiers(scene))
 
 
 def judged_placement(

@@ -25,18 +25,18 @@ from placer.search.judged import (
     judged_placement,
     realise_and_judge,
 )
-from placer.search.rejected import note_rejected_choices
+from placer.search.rejected import judge_and_note_rejected
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.cpsat.batch_model import build_batch_model
 from placer_models.cpsat.places import read_solved_choices
 from placer_models.goals import MOVES, Sense, Tier
-from placer_models.movable import MisfitGroup, Movable
+from placer_models.movable import MisfitGroup, MovablePods
 from placer_models.moves import (
-    complete_with_current,
     movable_instance,
     with_homes,
     with_movable_pods,
+    with_unplaced_at_home,
 )
 from placer_models.placement import Placement, RejectedPlace
 from placer_models.problem.problem import Problem
@@ -52,7 +52,7 @@ MOST_TRIED = 10_000
 
 
 @dataclass(slots=True)
-class MisplacedSearch:
+class MisfitsToMoveSearch:
     """A search that asks one question after the other, and keeps the best answer.
 
     Attributes:
@@ -64,7 +64,7 @@ class MisplacedSearch:
     """
 
     instance: Instance
-    movable: Movable
+    movable: MovablePods
     budget: Budget
     tell: Progress
     whole: bool
@@ -188,7 +188,7 @@ class MisplacedSearch:
         """Return a placement with places for all that leave, or None, and whether one may exist."""
         placement = self._first_of_all(leaving)
         if placement is not None:
-            complete = complete_with_current(asked, placement)
+            complete = with_unplaced_at_home(asked, placement)
             if not breaches(asked, complete, baseline.nodes_before):
                 return judged_placement(asked, baseline, complete), True
         if not self.whole and assignment_count(problem) > MOST_ASSIGNMENTS:
@@ -203,7 +203,7 @@ class MisplacedSearch:
         choices = read_solved_choices(problem, model.variables, found.solution.value)
         start = realise_and_judge(asked, baseline, problem, choices)
         if isinstance(start, RejectedPlacement):
-            note_rejected_choices(self.rejected, asked, baseline, problem, choices, start)
+            judge_and_note_rejected(self.rejected, asked, baseline, problem, choices, start)
             return None, True
         return start, True
 

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 
-from placer.counting.pools import placement_in_pools
+from placer.counting.pools import placement_with_pool_cpus
 from placer.judge.breaches import breaches
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.moves import moves_of
@@ -56,5 +56,5 @@ def _is_free(
     pod = running.pod
     alone = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
     now = Instance((node,), (alone,), running=tuple(others))
-    found = breaches(now, placement_in_pools(now, Placement((replace(to, gang=None),))))
+    found = breaches(now, placement_with_pool_cpus(now, Placement((replace(to, gang=None),))))
     return all(breach.rule in MET_LATER for breach in found)

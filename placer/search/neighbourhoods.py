@@ -15,10 +15,10 @@ from placer.search.budget import Budget
 from placer.search.exact import Progress
 from placer.search.outside_witnesses import (
     closed_copies_of_outside_nodes,
-    nodes_hosting_lonely_pods,
+    nodes_of_pods_without_company,
     outside_pods_that_match,
 )
-from placer.search.replace_node import improve_exactly, laid_greedily, place_by_expected_cost
+from placer.search.replace_node import greedy_placement, improve_exactly, place_by_expected_cost
 from placer.state.affinity import any_asks_for_others
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import (
@@ -55,7 +55,7 @@ SLICE_S = 2.0
 
 
 @dataclass(slots=True)
-class Neighbourhoods:
+class NeighbourhoodSearch:
     """The search and where it stands.
 
     Attributes:
@@ -243,7 +243,7 @@ class Neighbourhoods:
         before = measure(part, start)
         if not part.gangs:
             return before
-        after = laid_greedily(part)
+        after = greedy_placement(part)
         if after is None:
             return before
         worth = measure(part, after)
@@ -382,7 +382,7 @@ class Neighbourhoods:
     def _nodes_of_first_pods(self) -> set[str]:
         """Return the nodes that belong to every part."""
         everyone = self._everyone()
-        return nodes_hosting_lonely_pods(everyone[len(self.instance.running) :], everyone)
+        return nodes_of_pods_without_company(everyone[len(self.instance.running) :], everyone)
 
     def _stays(self, pod: NamespacedName, reaching: Set[NamespacedName]) -> bool:
         """Return whether the part cannot see what a move of the pod would mean for its gang."""

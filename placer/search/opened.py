@@ -23,7 +23,7 @@ STEP_LIMIT = 500_000
 
 
 @dataclass(frozen=True, slots=True)
-class FewestOpened:
+class FewestOpenedChoices:
     """A way to open few nodes.
 
     Attributes:
@@ -36,7 +36,7 @@ class FewestOpened:
     bound: int
 
 
-def open_fewest(problem: Problem, start: Choices, budget: Budget) -> FewestOpened | None:
+def open_fewest(problem: Problem, start: Choices, budget: Budget) -> FewestOpenedChoices | None:
     """Return places that open as few nodes as the steps allow, or None if patterns do not apply.
 
     Args:
@@ -69,7 +69,9 @@ def open_fewest(problem: Problem, start: Choices, budget: Budget) -> FewestOpene
     order += [index for index in offered if index not in used]
     if len(packed.filling) > len(order):
         return None
-    return FewestOpened(_choices(problem, start, shapes, order, packed.filling), packed.bound)
+    return FewestOpenedChoices(
+        _choices(problem, start, shapes, order, packed.filling), packed.bound
+    )
 
 
 def _bin(problem: Problem, node: NodeState, shapes: list[int]) -> Bin:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from placer.greedy.scorer import NodeScoring
 from placer.search.halt import Halt
 from placer_models.node_strategy import NodeStrategy
-from placer_models.typed import TypeChecked, suggests_names
+from placer_models.typed import TypeChecked, suggest_argument_names
 
 
 class Engine(StrEnum):
@@ -37,7 +37,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@suggests_names
+@suggest_argument_names
 @dataclass(frozen=True, slots=True)
 class SolveOptions(TypeChecked):
     """How to solve.

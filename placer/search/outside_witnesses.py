@@ -14,14 +14,14 @@ from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.relations import (
     Askers,
     domain_limits,
-    lonely_terms,
-    lookout_of_all_rules,
+    outside_pod_matcher,
+    self_affinity_terms,
+    stand_in_with_relations_of,
     term_matches_pod,
-    witness_with_needs_of,
 )
 
 
-def nodes_hosting_lonely_pods(
+def nodes_of_pods_without_company(
     placed: Iterable[RunningPod], everyone: Sequence[RunningPod]
 ) -> set[str]:
     """Return the nodes of placed pods that are the first of their kind, and have no company.
@@ -34,7 +34,7 @@ def nodes_hosting_lonely_pods(
     for one in everyone:
         together[one.placement.node].append(one)
     for one in placed:
-        for term in lonely_terms(one.pod.spec):
+        for term in self_affinity_terms(one.pod.spec):
             others = (
                 other for other in together[one.placement.node] if other.pod.key != one.pod.key
             )
@@ -54,7 +54,7 @@ def outside_pods_that_match(
     Of pods in which the same is seen there is one. They hold nothing: that they are there keeps
     others from being the first, or keeps them off.
     """
-    seen = lookout_of_all_rules(_askers(gangs))
+    seen = outside_pod_matcher(_askers(gangs))
     node_of = {node.name: node for node in everywhere} if everyone else {}
     known = set[Hashable]()
     found: dict[tuple[str, str], RunningPod] = {}
@@ -68,7 +68,7 @@ def outside_pods_that_match(
             bare = PodSpec((), labels=one.pod.spec.labels)
             if any(each.owns_cpus for each in new):
                 bare = replace(bare, qos=one.pod.spec.qos)
-            pod = Pod(name, namespace, witness_with_needs_of(one.pod.spec, bare))
+            pod = Pod(name, namespace, stand_in_with_relations_of(one.pod.spec, bare))
             there = PodPlacement(name, namespace, None, place.node, frozenset())
             found[one.pod.key] = RunningPod(pod, there)
     return list(found.values())

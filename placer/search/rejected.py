@@ -76,7 +76,7 @@ def place_until_judge_accepts(
     return found, tuple(rejected)
 
 
-def note_rejected_choices(
+def judge_and_note_rejected(
     into: list[RejectedPlace],
     instance: Instance,
     baseline: StartingAccounts,

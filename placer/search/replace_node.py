@@ -16,7 +16,7 @@ from placer_models.goals import Tier, number_of_tiers_before_locality
 from placer_models.placement import Placement
 
 
-def laid_greedily(part: Instance) -> Placement | None:
+def greedy_placement(part: Instance) -> Placement | None:
     """Return the greedy placement of a part's pods, or None if ids cannot realise it."""
     accounts = accounts_of(part)
     problem = build_problem(part, accounts)

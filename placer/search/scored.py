@@ -15,7 +15,7 @@ from placer.search.options import SolveOptions
 from placer_models.cluster import Instance, Node, Nodes
 from placer_models.demand import ExpectedDemand
 from placer_models.expected import NodeLeft
-from placer_models.forecast import demand_in
+from placer_models.forecast import expected_demand_in
 from placer_models.node_strategy import NodeStrategy
 from placer_models.problem.problem import Choices, Problem
 
@@ -27,7 +27,7 @@ def with_priced_demand(instance: Instance, baseline: StartingAccounts) -> Instan
     """
     if instance.strategy is not NodeStrategy.EXPECTED:
         return instance
-    demand = demand_in(instance)
+    demand = expected_demand_in(instance)
     if demand.prices is None:
         demand = demand.priced(expected_shape_prices_on(demand, instance.nodes, baseline.accounts))
     return instance if demand is instance.demand else replace(instance, demand=demand)

@@ -10,7 +10,12 @@ from placer.search.baseline import StartingAccounts, starting_accounts_of
 from placer.search.bound_notes import BoundOrigins, Bounds
 from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
-from placer.search.exact import Progress, tell_nobody, tier_limits_of_instance, trivial_tier_bounds
+from placer.search.exact import (
+    Progress,
+    tell_nobody,
+    trivial_bounds_of_instance,
+    trivial_tier_bounds,
+)
 from placer.search.garbage import no_collection
 from placer.search.joint_search import JointSearch
 from placer.search.judged import (
@@ -19,14 +24,14 @@ from placer.search.judged import (
     judge_placement,
     judged_placement,
 )
-from placer.search.misplaced_search import SHARE_OF_STAYING, MisplacedSearch
+from placer.search.misplaced_search import SHARE_OF_STAYING, MisfitsToMoveSearch
 from placer.search.move_order import in_move_order
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.ruled_out import are_all_pods_ruled_out
 from placer.search.reasons.unplaced import left_out_as_unplaced, why_unplaced
 from placer.search.rejected import place_until_judge_accepts
 from placer.search.scored import greedy_choices, scorer_chooses_nodes, with_priced_demand
-from placer.search.warm_start import warm_start
+from placer.search.warm_start import placement_from_earlier
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Instance, Nodes
@@ -34,14 +39,14 @@ from placer_models.goals import UNBOUNDED
 from placer_models.illegal_running import with_running_as_counted
 from placer_models.left_out import without_illegal_pods
 from placer_models.legal import check_pods_legal, illegal_pods
-from placer_models.movable import Movable
+from placer_models.movable import MovablePods
 from placer_models.moves import (
-    complete_with_current,
     movable_instance,
     movable_pods,
     moves_of,
     placement_without_stayers,
     rules_mended,
+    with_unplaced_at_home,
 )
 from placer_models.placement import (
     Answer,
@@ -63,7 +68,7 @@ log = logging.getLogger(__name__)
 ENDING = 3
 """How many times as long as realising and judging once the end of a search takes."""
 
-_NOBODY_MOVES = Movable()
+_NOBODY_MOVES = MovablePods()
 
 
 @check_argument_types
@@ -140,7 +145,7 @@ def _solved(
     alone = options.engine is Engine.GREEDY and not instance.move_budget
     if alone and isinstance(given, ValidPlacement):
         budget.greedy_s = budget.elapsed_s
-        limits = tier_limits_of_instance(instance, [tier for tier, _ in given.worth])
+        limits = trivial_bounds_of_instance(instance, [tier for tier, _ in given.worth])
         tiers = _tier_values(given.worth, limits, BoundOrigins.of_limits(limits))
         return _answer(instance, instance, baseline, given, tiers, budget)
     scored = scorer_chooses_nodes(instance, options)
@@ -167,7 +172,7 @@ def _solved(
         # there may be tiers that only they ask for.
         baseline = starting_accounts_of(asked)
         problem = build_problem(asked, baseline.accounts)
-        best = judged_placement(asked, baseline, complete_with_current(asked, best.placement))
+        best = judged_placement(asked, baseline, with_unplaced_at_home(asked, best.placement))
     budget.greedy_s = budget.elapsed_s
     searches = options.engine is not Engine.GREEDY and not budget.over
     if searches and asked is instance:
@@ -177,9 +182,9 @@ def _solved(
             searches = False
     if searches and earlier is not None and earlier.pods and budget.left > budget.greedy_s:
         tell("looking at earlier places")
-        warm = warm_start(instance, before, earlier, lambda: budget.over)
+        warm = placement_from_earlier(instance, before, earlier, lambda: budget.over)
         if warm is not None and asked is not instance:
-            there = judge_placement(asked, baseline, complete_with_current(asked, warm.placement))
+            there = judge_placement(asked, baseline, with_unplaced_at_home(asked, warm.placement))
             warm = None if isinstance(there, RejectedPlacement) else there
         best = warm if warm is not None and warm.better_than(best) else best
     limits = trivial_tier_bounds(problem)
@@ -235,7 +240,7 @@ def _checked(instance: Instance, *, skip_illegal: bool) -> Instance:
 
 
 def _searched(
-    found: JointSearch, instance: Instance, movable: Movable, budget: Budget, tell: Progress
+    found: JointSearch, instance: Instance, movable: MovablePods, budget: Budget, tell: Progress
 ) -> JointSearch:
     """Search for better answers than the first one, and for bounds; return the best search."""
     whole = budget.options.engine is Engine.EXACT
@@ -245,7 +250,7 @@ def _searched(
     part = budget.part(SHARE_OF_STAYING * budget.left)
     found.run(part, tell, whole=whole)
     budget.spend(part)
-    leaving = MisplacedSearch(instance, movable, budget, tell, whole, found)
+    leaving = MisfitsToMoveSearch(instance, movable, budget, tell, whole, found)
     leaving.run()
     best = leaving.best
     if not best.is_settled and not budget.over:
@@ -265,7 +270,7 @@ def _answer(
     tiers: tuple[TierValue, ...],
     budget: Budget,
     rejected: tuple[RejectedPlace, ...] = (),
-    movable: Movable = _NOBODY_MOVES,
+    movable: MovablePods = _NOBODY_MOVES,
 ) -> Answer:
     """Return the answer that a placement is, with reasons for who has no place.
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from placer.counting.placements import Unrealisable, realise
-from placer.counting.pools import placement_in_pools
+from placer.counting.pools import placement_with_pool_cpus
 from placer.greedy.place import place_greedily
 from placer.search.baseline import StartingAccounts, starting_accounts_of
 from placer.search.judged import RejectedPlacement, ValidPlacement, judge_placement
@@ -22,7 +22,7 @@ MOST_LOOKS = 4
 """How often the judge looks at what is kept, with fewer gangs each time."""
 
 
-def warm_start(
+def placement_from_earlier(
     instance: Instance, baseline: StartingAccounts, earlier: Placement, stop: Stop
 ) -> ValidPlacement | None:
     """Return a placement that the judge lets pass and that keeps earlier places, or None.
@@ -87,7 +87,7 @@ def _places(
     instance: Instance, gangs: Iterable[Gang], known: dict[NamespacedName, PodPlacement]
 ) -> Placement:
     there = (known[pod.key] for gang in gangs for pod in gang.pods if pod.key in known)
-    return placement_in_pools(instance, Placement(tuple(there)))
+    return placement_with_pool_cpus(instance, Placement(tuple(there)))
 
 
 def _filled_up(
@@ -124,7 +124,7 @@ def _filled_up(
     if isinstance(more, Unrealisable) or not more.pods:
         return kept
     places = Placement((*kept.placement.pods, *more.pods))
-    filled = judge_placement(instance, baseline, placement_in_pools(instance, places))
+    filled = judge_placement(instance, baseline, placement_with_pool_cpus(instance, places))
     if isinstance(filled, RejectedPlacement) or not filled.better_than(kept):
         return kept
     return filled

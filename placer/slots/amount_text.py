@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from placer.slots.fractions import PLACES
 from placer.slots.resources import E8
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 
 _DECIMAL = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})(?P<milli>m?)")
 _FRACTION = re.compile(r"(?:[01](?:\.[0-9]+)?|\.[0-9]+)(?:[eE]-[0-9]{1,2})?")
@@ -30,7 +30,7 @@ def parse_e8(text: str) -> int:
     """
     match = _DECIMAL.fullmatch(text)
     if match is None:
-        raise ValueError(f"got {shown(text)}; expected an amount such as 2, 0.25 or 500m")
+        raise ValueError(f"got {in_quotes(text)}; expected an amount such as 2, 0.25 or 500m")
     amount = Decimal(match["number"]) * E8
     return int(amount / 1000 if match["milli"] else amount)
 
@@ -49,8 +49,8 @@ def parse_fraction(text: str) -> Decimal:
 
     """
     if not _FRACTION.fullmatch(text):
-        raise ValueError(f"got {shown(text)}; a fraction of a slot is 0 to 1, such as 0.25")
+        raise ValueError(f"got {in_quotes(text)}; a fraction of a slot is 0 to 1, such as 0.25")
     fraction = Decimal(text)
     if fraction != round(fraction, PLACES):
-        raise ValueError(f"got {shown(text)}; a fraction has {PLACES} places at most")
+        raise ValueError(f"got {in_quotes(text)}; a fraction has {PLACES} places at most")
     return fraction

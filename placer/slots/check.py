@@ -11,13 +11,13 @@ from placer.slots.graph import (
     ExecutionMode,
     JobGraph,
     ManagedMemoryShare,
-    ManagedMemoryUse,
+    ManagedMemoryUseCase,
     Operator,
-    RuntimeSemantics,
+    SlotResourceSemantics,
 )
 from placer.slots.resources import ANY, UNKNOWN, ResourceAmounts
 from placer.slots.wiring import index_job_graph
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 from placer_models.files.tree import Path
 
 MAX_PARALLELISM = 1_000_000
@@ -45,7 +45,7 @@ def job_graph_faults(job: JobGraph) -> Iterator[JobFault]:
 def _settings(job: JobGraph) -> Iterator[JobFault]:
     if job.default_exchange is EdgeExchange.UNDEFINED:
         yield JobFault(("defaultExchange",), "got 'undefined'; expected what undefined means")
-    later = job.semantics is RuntimeSemantics.FLIP_141
+    later = job.semantics is SlotResourceSemantics.FLIP_141
     if (
         later
         and job.mode is ExecutionMode.STREAMING
@@ -77,18 +77,19 @@ def _names(job: JobGraph) -> Iterator[JobFault]:
             if first.setdefault(name, i) != i:
                 yield JobFault(
                     (kind, i, "name"),
-                    f"{shown(name)} is the name of {kind}[{first[name]}] already; rename one",
+                    f"{in_quotes(name)} is the name of {kind}[{first[name]}] already; rename one",
                 )
     for i, group in enumerate(job.groups):
         yield from _name(("slotSharingGroups", i), group.name)
         if _OF_A_REGION.fullmatch(group.name):
             yield JobFault(
                 ("slotSharingGroups", i),
-                f"{shown(group.name)} is what the default group of a region is called; rename it",
+                f"{in_quotes(group.name)} is what the default group of a region is called; "
+                "rename it",
             )
         if group.resources is None:
             continue
-        if job.semantics is RuntimeSemantics.FLIP_53:
+        if job.semantics is SlotResourceSemantics.FLIP_53:
             yield JobFault(
                 ("slotSharingGroups", i, "resources"),
                 "belongs to 'semantics: flip-141'; under flip-53 operators have resources",
@@ -110,7 +111,7 @@ def _operator(job: JobGraph, operator: Operator) -> Iterator[JobFault]:
     if operator.group is not None and operator.group not in known:
         yield JobFault(
             ("group",),
-            f"no slot sharing group is called {shown(operator.group)}; "
+            f"no slot sharing group is called {in_quotes(operator.group)}; "
             "name it under slotSharingGroups",
             operator.group,
             known,
@@ -126,26 +127,26 @@ def _operator(job: JobGraph, operator: Operator) -> Iterator[JobFault]:
 
 def _name(path: Path, name: str) -> Iterator[JobFault]:
     if not name.strip() or not name.isprintable():
-        yield JobFault(path, f"got {shown(name)}; expected text that shows")
+        yield JobFault(path, f"got {in_quotes(name)}; expected text that shows")
 
 
 def _managed(job: JobGraph, operator: Operator) -> Iterator[JobFault]:
     for name, share in (("onHeap", operator.on_heap), ("offHeap", operator.off_heap)):
         for fault in _share(share, operator):
             yield fault._replace(path=("managed", name, *fault.path))
-    yield from _weight(("managed", ManagedMemoryUse.OPERATOR.value), operator.operator_weight)
-    if ManagedMemoryUse.OPERATOR in operator.slot_use_cases:
+    yield from _weight(("managed", ManagedMemoryUseCase.OPERATOR.value), operator.operator_weight)
+    if ManagedMemoryUseCase.OPERATOR in operator.slot_use_cases:
         yield JobFault(
-            ("managed", ManagedMemoryUse.OPERATOR.value),
+            ("managed", ManagedMemoryUseCase.OPERATOR.value),
             "is no pool of the slot; give its weight, such as 1",
         )
     by_kind = operator.on_heap != ManagedMemoryShare() or operator.off_heap != ManagedMemoryShare()
     by_use = operator.operator_weight or operator.slot_use_cases
-    if job.semantics is RuntimeSemantics.FLIP_53 and by_use:
+    if job.semantics is SlotResourceSemantics.FLIP_53 and by_use:
         yield JobFault(("managed",), "names use cases; they belong to 'semantics: flip-141'")
-    if job.semantics is RuntimeSemantics.FLIP_141 and by_kind:
+    if job.semantics is SlotResourceSemantics.FLIP_141 and by_kind:
         yield JobFault(("managed",), "names onHeap or offHeap; they belong to 'semantics: flip-53'")
-    if job.semantics is RuntimeSemantics.FLIP_141 and operator.resources is not UNKNOWN:
+    if job.semantics is SlotResourceSemantics.FLIP_141 and operator.resources is not UNKNOWN:
         yield JobFault(
             ("resources",),
             "belongs to 'semantics: flip-53'; under flip-141 slot sharing groups have resources",
@@ -161,7 +162,7 @@ def _share(share: ManagedMemoryShare, operator: Operator) -> Iterator[JobFault]:
     elif share != ManagedMemoryShare() and operator.resources is not UNKNOWN:
         yield JobFault(
             (),
-            f"{shown(operator.name)} has resources too, "
+            f"{in_quotes(operator.name)} has resources too, "
             "which settle its fraction; delete one of them",
         )
 
@@ -183,7 +184,7 @@ def _ends(job: JobGraph) -> Iterator[JobFault]:
             if name not in names:
                 yield JobFault(
                     ("edges", i, field),
-                    f"no operator is called {shown(name)}, so nobody {role}",
+                    f"no operator is called {in_quotes(name)}, so nobody {role}",
                     name,
                     tuple(names),
                 )
@@ -197,8 +198,8 @@ def _forwards(job: JobGraph) -> Iterator[JobFault]:
         if edge.partition is EdgePartition.FORWARD and unequal:
             yield JobFault(
                 ("edges", i, "partition"),
-                f"got 'forward' from {shown(edge.producer)} ({here} subtasks) to "
-                f"{shown(edge.consumer)} ({there}); forward needs as many on both sides: "
+                f"got 'forward' from {in_quotes(edge.producer)} ({here} subtasks) to "
+                f"{in_quotes(edge.consumer)} ({there}); forward needs as many on both sides: "
                 "write rebalance or rescale",
             )
 

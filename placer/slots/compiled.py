@@ -7,8 +7,8 @@ from placer.slots.graph import (
     EdgeExchange,
     EdgePartition,
     ExecutionMode,
-    ManagedMemoryUse,
-    RuntimeSemantics,
+    ManagedMemoryUseCase,
+    SlotResourceSemantics,
 )
 from placer.slots.resources import ResourceProfile
 
@@ -74,7 +74,7 @@ class ChainsSharingSlots:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryKindFractions:
+class OperatorMemoryFractions:
     """An operator's parts of its slot's managed memory, by kind (flip-53).
 
     Both are exact decimals of 16 places, rounded down; ``float`` of one is the double
@@ -95,7 +95,7 @@ class ManagedMemoryFraction:
 
     """
 
-    use_case: ManagedMemoryUse
+    use_case: ManagedMemoryUseCase
     of_use_case: Decimal
     share: Decimal
 
@@ -105,7 +105,7 @@ class ManagedMemoryFraction:
         return float(self.of_use_case) * float(self.share)
 
 
-Fractions = MemoryKindFractions | tuple[ManagedMemoryFraction, ...]
+Fractions = OperatorMemoryFractions | tuple[ManagedMemoryFraction, ...]
 """An operator's part of its slot; use cases are those of its group, in a fixed order."""
 
 
@@ -165,7 +165,7 @@ class CompiledJob:
     """
 
     name: str
-    semantics: RuntimeSemantics
+    semantics: SlotResourceSemantics
     mode: ExecutionMode
     operators: tuple[str, ...]
     chains: tuple[OperatorChain, ...]

@@ -18,18 +18,18 @@ from placer.slots.fractions import (
     managed_memory_fractions_by_use_case,
     managed_memory_fractions_of_group,
 )
-from placer.slots.graph import DEFAULT_GROUP, EdgeExchange, JobGraph, RuntimeSemantics
+from placer.slots.graph import DEFAULT_GROUP, EdgeExchange, JobGraph, SlotResourceSemantics
 from placer.slots.network_memory import network_memory_of_chains
 from placer.slots.refuse import (
-    refuse_hybrid_exchange_groups,
-    refuse_mixed_groups,
+    refuse_groups_with_hybrid_edges,
     refuse_partly_stated_resources,
+    refuse_partly_stated_slot_groups,
     refuse_torn_colocation,
 )
 from placer.slots.regions import (
-    cycles_of,
     part_index_by_item,
     pipelined_regions_of,
+    region_dependency_cycles,
     regions_started_together,
 )
 from placer.slots.resources import (
@@ -51,10 +51,10 @@ def compile_job(job: JobGraph) -> CompiledJob:
     """
     for fault in job_graph_faults(job):
         raise JobGraphError(fault)
-    if job.semantics is RuntimeSemantics.FLIP_53:
+    if job.semantics is SlotResourceSemantics.FLIP_53:
         refuse_partly_stated_resources(job)
     else:
-        refuse_mixed_groups(job, slot_sharing_group_names(job, index_job_graph(job)))
+        refuse_partly_stated_slot_groups(job, slot_sharing_group_names(job, index_job_graph(job)))
     return compile_unchecked_job(job)
 
 
@@ -73,7 +73,7 @@ def compile_unchecked_job(job: JobGraph) -> CompiledJob:
     parts = operator_chains(job, wiring, names)
     chain_of = part_index_by_item(parts, len(job.operators))
     links = _links(job, wiring, chain_of)
-    refuse_hybrid_exchange_groups(job, names, links)
+    refuse_groups_with_hybrid_edges(job, names, links)
     chains = _chains(job, parts, names, links)
     regions = pipelined_regions_of(len(chains), links)
     region_of = part_index_by_item([region.chains for region in regions], len(chains))
@@ -95,7 +95,7 @@ def compile_unchecked_job(job: JobGraph) -> CompiledJob:
         group_of=group_of,
         fractions=_fractions(job, chains, groups),
         gangs=tuple(_gang(run, regions, chains, group_of) for run in runs),
-        cycles=cycles_of(runs, links, region_of),
+        cycles=region_dependency_cycles(runs, links, region_of),
     )
 
 
@@ -144,7 +144,7 @@ def _groups(
     for (name, region), found in members.items():
         requirement = merge_all_profiles(chains[i].requirement for i in found)
         slot: ResourceProfile = merge_all_profiles(chains[i].task for i in found)
-        if job.semantics is RuntimeSemantics.FLIP_141:
+        if job.semantics is SlotResourceSemantics.FLIP_141:
             slot = given.get(name) or UNKNOWN
         groups.append(
             ChainsSharingSlots(
@@ -165,7 +165,7 @@ def _fractions(
     weights = dict(job.consumer_weights)
     for group in groups:
         members = [operator for chain in group.chains for operator in chains[chain].operators]
-        if job.semantics is RuntimeSemantics.FLIP_53:
+        if job.semantics is SlotResourceSemantics.FLIP_53:
             found |= managed_memory_fractions_of_group(job.operators, members, group)
         else:
             found |= managed_memory_fractions_by_use_case(

@@ -9,7 +9,7 @@ from placer.slots.errors import JobFault, JobGraphError
 from placer.slots.graph import (
     JobGraph,
     ManagedMemoryShare,
-    ManagedMemoryUse,
+    ManagedMemoryUseCase,
     NetworkBuffers,
     Operator,
     OperatorEdge,
@@ -78,9 +78,9 @@ def _job(part: JobGraphFile) -> JobGraph:
         tuple(_group(group) for group in part.slot_sharing_groups),
         NetworkBuffers(network.buffer_size, network.buffers_per_channel, network.floating_buffers),
         (
-            (ManagedMemoryUse.OPERATOR, weights.operator),
-            (ManagedMemoryUse.STATE_BACKEND, weights.state_backend),
-            (ManagedMemoryUse.PYTHON, weights.python),
+            (ManagedMemoryUseCase.OPERATOR, weights.operator),
+            (ManagedMemoryUseCase.STATE_BACKEND, weights.state_backend),
+            (ManagedMemoryUseCase.PYTHON, weights.python),
         ),
         part.state_backend_managed,
     )
@@ -89,8 +89,8 @@ def _job(part: JobGraphFile) -> JobGraph:
 def _operator(part: OperatorPart) -> Operator:
     managed = part.managed
     uses = (
-        (ManagedMemoryUse.STATE_BACKEND, managed.state_backend),
-        (ManagedMemoryUse.PYTHON, managed.python),
+        (ManagedMemoryUseCase.STATE_BACKEND, managed.state_backend),
+        (ManagedMemoryUseCase.PYTHON, managed.python),
     )
     return Operator(
         part.name,

@@ -6,11 +6,11 @@ Those by kind are fixed from the group alone (F6 to F10).
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 
-from placer.slots.compiled import ChainsSharingSlots, ManagedMemoryFraction, MemoryKindFractions
+from placer.slots.compiled import ChainsSharingSlots, ManagedMemoryFraction, OperatorMemoryFractions
 from placer.slots.errors import JobFault, JobGraphError
-from placer.slots.graph import ManagedMemoryShare, ManagedMemoryUse, Operator
+from placer.slots.graph import ManagedMemoryShare, ManagedMemoryUseCase, Operator
 from placer.slots.resources import ResourceAmounts
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 
 PLACES = 16
 """Decimal places of a fraction."""
@@ -19,7 +19,7 @@ NONE = Decimal(0)
 _UNITS = 10**PLACES
 
 
-def fraction_rounded_down(part: int, whole: int) -> Decimal:
+def fraction_to_16_places(part: int, whole: int) -> Decimal:
     """Return ``part / whole`` cut after 16 places, so that parts never exceed the whole.
 
     A whole of 0 gives 0.
@@ -29,7 +29,7 @@ def fraction_rounded_down(part: int, whole: int) -> Decimal:
 
 def managed_memory_fractions_of_group(
     operators: Sequence[Operator], members: Sequence[int], group: ChainsSharingSlots
-) -> dict[int, MemoryKindFractions]:
+) -> dict[int, OperatorMemoryFractions]:
     """Return the fractions of a group's operators.
 
     Args:
@@ -44,7 +44,7 @@ def managed_memory_fractions_of_group(
     """
     on_heap = _kind("onHeap", operators, members, group)
     off_heap = _kind("offHeap", operators, members, group)
-    return {i: MemoryKindFractions(on_heap[i], off_heap[i]) for i in members}
+    return {i: OperatorMemoryFractions(on_heap[i], off_heap[i]) for i in members}
 
 
 def _kind(
@@ -92,7 +92,7 @@ def _too_much(
     return JobGraphError(
         JobFault(
             ("operators", last, "managed", kind, "fraction"),
-            f"fractions of group {shown(group.name)} come to {_total(own.values())} "
+            f"fractions of group {in_quotes(group.name)} come to {_total(own.values())} "
             f"({_names(own, operators)}); a slot is 1: lower them",
         )
     )
@@ -108,15 +108,15 @@ def _nothing_left(
     return JobGraphError(
         JobFault(
             ("operators", user, "managed", kind),
-            f"{shown(operators[user].name)} uses this memory by weight, and the fractions of "
-            f"group {shown(group.name)}, {_total(own.values())} in all "
+            f"{in_quotes(operators[user].name)} uses this memory by weight, and the fractions of "
+            f"group {in_quotes(group.name)}, {_total(own.values())} in all "
             f"({_names(own, operators)}), leave it nothing; lower them, or delete its weight",
         )
     )
 
 
 def _names(own: Iterable[int], operators: Sequence[Operator]) -> str:
-    return ", ".join(shown(operators[i].name) for i in own)
+    return ", ".join(in_quotes(operators[i].name) for i in own)
 
 
 def _total(fractions: Iterable[Decimal]) -> str:
@@ -127,9 +127,9 @@ ALL_OF_IT = Decimal(1)
 
 
 def use_case_memory_fraction(
-    use_case: ManagedMemoryUse,
-    in_group: Collection[ManagedMemoryUse],
-    weights: Mapping[ManagedMemoryUse, int],
+    use_case: ManagedMemoryUseCase,
+    in_group: Collection[ManagedMemoryUseCase],
+    weights: Mapping[ManagedMemoryUseCase, int],
     *,
     state_backend_managed: bool,
 ) -> Decimal:
@@ -137,20 +137,20 @@ def use_case_memory_fraction(
 
     A state backend that keeps its memory elsewhere has no part and takes none away.
     """
-    if use_case is ManagedMemoryUse.STATE_BACKEND and not state_backend_managed:
+    if use_case is ManagedMemoryUseCase.STATE_BACKEND and not state_backend_managed:
         return NONE
     counted = [
         weights.get(other, 0)
         for other in set(in_group)
-        if other is not ManagedMemoryUse.STATE_BACKEND or state_backend_managed
+        if other is not ManagedMemoryUseCase.STATE_BACKEND or state_backend_managed
     ]
-    return fraction_rounded_down(weights.get(use_case, 0), sum(counted))
+    return fraction_to_16_places(weights.get(use_case, 0), sum(counted))
 
 
 def managed_memory_fractions_by_use_case(
     operators: Sequence[Operator],
     members: Sequence[int],
-    weights: Mapping[ManagedMemoryUse, int],
+    weights: Mapping[ManagedMemoryUseCase, int],
     *,
     state_backend_managed: bool,
 ) -> dict[int, tuple[ManagedMemoryFraction, ...]]:
@@ -162,7 +162,9 @@ def managed_memory_fractions_by_use_case(
     total = sum(operators[i].operator_weight for i in members)
     present = {use_case for i in members for use_case in operators[i].slot_use_cases}
     in_group = tuple(
-        u for u in ManagedMemoryUse if u in present or (u is ManagedMemoryUse.OPERATOR and total)
+        u
+        for u in ManagedMemoryUseCase
+        if u in present or (u is ManagedMemoryUseCase.OPERATOR and total)
     )
     share = {
         use_case: use_case_memory_fraction(
@@ -171,9 +173,9 @@ def managed_memory_fractions_by_use_case(
         for use_case in in_group
     }
 
-    def part(operator: Operator, use_case: ManagedMemoryUse) -> Decimal:
-        if use_case is ManagedMemoryUse.OPERATOR:
-            return fraction_rounded_down(operator.operator_weight, total)
+    def part(operator: Operator, use_case: ManagedMemoryUseCase) -> Decimal:
+        if use_case is ManagedMemoryUseCase.OPERATOR:
+            return fraction_to_16_places(operator.operator_weight, total)
         return ALL_OF_IT if use_case in operator.slot_use_cases else NONE
 
     return {

@@ -10,7 +10,7 @@ DEFAULT_GROUP = "default"
 """The slot sharing group of operators that inherit no other."""
 
 
-class RuntimeSemantics(StrEnum):
+class SlotResourceSemantics(StrEnum):
     """Whose rules hold. The value is the word in files."""
 
     FLIP_53 = "flip-53"
@@ -87,7 +87,7 @@ class EdgeExchange(StrEnum):
 HYBRIDS = (EdgeExchange.HYBRID_FULL, EdgeExchange.HYBRID_SELECTIVE)
 
 
-class ManagedMemoryUse(StrEnum):
+class ManagedMemoryUseCase(StrEnum):
     """What managed memory is used for (flip-141). The value is the word in files."""
 
     OPERATOR = "operator"
@@ -101,9 +101,9 @@ class ManagedMemoryUse(StrEnum):
 
 
 CONSUMER_WEIGHTS = (
-    (ManagedMemoryUse.OPERATOR, 70),
-    (ManagedMemoryUse.STATE_BACKEND, 70),
-    (ManagedMemoryUse.PYTHON, 30),
+    (ManagedMemoryUseCase.OPERATOR, 70),
+    (ManagedMemoryUseCase.STATE_BACKEND, 70),
+    (ManagedMemoryUseCase.PYTHON, 30),
 )
 """How use cases share a slot unless the job says otherwise."""
 
@@ -145,7 +145,7 @@ class Operator:
     on_heap: ManagedMemoryShare = ManagedMemoryShare()
     off_heap: ManagedMemoryShare = ManagedMemoryShare()
     operator_weight: int = 0
-    slot_use_cases: frozenset[ManagedMemoryUse] = frozenset()
+    slot_use_cases: frozenset[ManagedMemoryUseCase] = frozenset()
     colocation: str | None = None
 
 
@@ -203,13 +203,13 @@ class JobGraph:
     operators: tuple[Operator, ...]
     edges: tuple[OperatorEdge, ...] = ()
     name: str = ""
-    semantics: RuntimeSemantics = RuntimeSemantics.FLIP_53
+    semantics: SlotResourceSemantics = SlotResourceSemantics.FLIP_53
     mode: ExecutionMode = ExecutionMode.STREAMING
     one_default_group: bool | None = None
     default_exchange: EdgeExchange = EdgeExchange.PIPELINED
     groups: tuple[SlotSharingGroup, ...] = ()
     network: NetworkBuffers = NetworkBuffers()
-    consumer_weights: tuple[tuple[ManagedMemoryUse, int], ...] = CONSUMER_WEIGHTS
+    consumer_weights: tuple[tuple[ManagedMemoryUseCase, int], ...] = CONSUMER_WEIGHTS
     state_backend_managed: bool = True
 
     @property

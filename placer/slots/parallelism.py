@@ -15,7 +15,9 @@ def parallelism_for_slots(job: CompiledJob, free_slots: int) -> tuple[int, ...] 
         None where there are fewer slots than groups.
 
     """
-    shares = slot_shares({i: group.slots for i, group in enumerate(job.groups)}, free_slots)
+    shares = share_out_free_slots(
+        {i: group.slots for i, group in enumerate(job.groups)}, free_slots
+    )
     if shares is None:
         return None
     return tuple(
@@ -23,7 +25,7 @@ def parallelism_for_slots(job: CompiledJob, free_slots: int) -> tuple[int, ...] 
     )
 
 
-def slot_shares(most: Mapping[int, int], free_slots: int) -> dict[int, int] | None:
+def share_out_free_slots(most: Mapping[int, int], free_slots: int) -> dict[int, int] | None:
     """Return how many of the free slots each group gets.
 
     Args:

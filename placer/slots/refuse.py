@@ -6,7 +6,7 @@ from placer.slots.compiled import ChainsSharingSlots, OperatorChainEdge
 from placer.slots.errors import JobFault, JobGraphError
 from placer.slots.graph import DEFAULT_GROUP, HYBRIDS, JobGraph
 from placer.slots.resources import UNKNOWN
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 
 
 def refuse_partly_stated_resources(job: JobGraph) -> None:
@@ -22,13 +22,13 @@ def refuse_partly_stated_resources(job: JobGraph) -> None:
         raise JobGraphError(
             JobFault(
                 ("operators", no),
-                f"{shown(job.operators[no].name)} states no resources, but "
-                f"{shown(job.operators[yes].name)} does; state them for all operators or none",
+                f"{in_quotes(job.operators[no].name)} states no resources, but "
+                f"{in_quotes(job.operators[yes].name)} does; state them for all operators or none",
             )
         )
 
 
-def refuse_mixed_groups(job: JobGraph, names: Sequence[str]) -> None:
+def refuse_partly_stated_slot_groups(job: JobGraph, names: Sequence[str]) -> None:
     """Refuse slot sharing groups of which some have resources and others do not (F3).
 
     Args:
@@ -46,14 +46,15 @@ def refuse_mixed_groups(job: JobGraph, names: Sequence[str]) -> None:
         raise JobGraphError(
             JobFault(
                 ("operators", no),
-                f"{shown(job.operators[no].name)} is in slot sharing group {shown(names[no])}, "
-                f"which has no resources, but {shown(names[yes])} of "
-                f"{shown(job.operators[yes].name)} has; state them for all groups or none",
+                f"{in_quotes(job.operators[no].name)} is in slot sharing group "
+                f"{in_quotes(names[no])}, "
+                f"which has no resources, but {in_quotes(names[yes])} of "
+                f"{in_quotes(job.operators[yes].name)} has; state them for all groups or none",
             )
         )
 
 
-def refuse_hybrid_exchange_groups(
+def refuse_groups_with_hybrid_edges(
     job: JobGraph, names: Sequence[str], links: Sequence[OperatorChainEdge]
 ) -> None:
     """Refuse a group of the user's own beside hybrid exchanges.
@@ -69,7 +70,8 @@ def refuse_hybrid_exchange_groups(
         raise JobGraphError(
             JobFault(
                 ("operators", named[0], "group"),
-                f"{shown(job.operators[named[0]].name)} is in group {shown(names[named[0]])}, "
+                f"{in_quotes(job.operators[named[0]].name)} is in group "
+                f"{in_quotes(names[named[0]])}, "
                 "and the job has hybrid exchanges, which keep to the default group: "
                 "drop the group, or write pipelined or blocking",
             )
@@ -95,8 +97,8 @@ def refuse_torn_colocation(
             raise JobGraphError(
                 JobFault(
                     ("operators", i, "colocation"),
-                    f"{shown(operator.colocation)} joins {shown(operator.name)} of group "
-                    f"{shown(groups[here].name)} and {shown(job.operators[other].name)} of "
-                    f"group {shown(groups[there].name)}; name one group for both",
+                    f"{in_quotes(operator.colocation)} joins {in_quotes(operator.name)} of group "
+                    f"{in_quotes(groups[here].name)} and {in_quotes(job.operators[other].name)} of "
+                    f"group {in_quotes(groups[there].name)}; name one group for both",
                 )
             )

@@ -53,7 +53,7 @@ def regions_started_together(
     return _strong_components(waits_for)
 
 
-def cycles_of(
+def region_dependency_cycles(
     runs: Sequence[tuple[int, ...]], links: Sequence[OperatorChainEdge], region_of: Sequence[int]
 ) -> tuple[RegionDependencyCycle, ...]:
     """Return the sets that hold a blocking link, with those links.

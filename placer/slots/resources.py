@@ -187,7 +187,7 @@ def subtract(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
     return add_amounts(a, b, -1)
 
 
-def multiply(profile: ResourceProfile, by: int) -> ResourceProfile:
+def multiplied_profile(profile: ResourceProfile, by: int) -> ResourceProfile:
     """Return so many times the profile; UNKNOWN and ANY stay what they are.
 
     Raises:

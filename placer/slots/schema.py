@@ -10,7 +10,7 @@ from placer.slots.graph import (
     EdgeExchange,
     EdgePartition,
     ExecutionMode,
-    RuntimeSemantics,
+    SlotResourceSemantics,
 )
 from placer.slots.resources import ResourceAmounts, extended_amounts
 from placer_models.files.part import Field, MetadataPart, Part, parsing_validator
@@ -127,7 +127,7 @@ class JobGraphFile(Part):
     api_version: Literal["placer/v1"]
     kind: Literal["JobGraph"]
     metadata: MetadataPart = MetadataPart()
-    semantics: RuntimeSemantics = RuntimeSemantics.FLIP_53
+    semantics: SlotResourceSemantics = SlotResourceSemantics.FLIP_53
     mode: ExecutionMode = ExecutionMode.STREAMING
     all_sources_in_same_region: bool | None = None
     default_exchange: EdgeExchange = EdgeExchange.PIPELINED

@@ -11,14 +11,14 @@ the error of a product stays below one byte."""
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorMemory:
+class OperatorMemoryQuota:
     """What an operator may use (F11)."""
 
     size_bytes: int
     pages: int
 
 
-class SlotMemoryQuotaError(Exception):
+class SlotMemoryExceededError(Exception):
     """Memory that was asked for beyond a quota. It is refused, never lent (F12, F26)."""
 
 
@@ -35,7 +35,7 @@ class SlotManagedMemory:
             raise ValueError(f"a page has {page_bytes} bytes; expected 1 or more")
         self.size_bytes = size_bytes
         self.pages = size_bytes // page_bytes
-        self._quotas: dict[str, OperatorMemory] = {}
+        self._quotas: dict[str, OperatorMemoryQuota] = {}
         self._used_bytes: dict[str, int] = {}
 
     @property
@@ -43,7 +43,7 @@ class SlotManagedMemory:
         """What nobody has reserved."""
         return self.size_bytes - sum(self._used_bytes.values())
 
-    def quota(self, fraction: Decimal | float) -> OperatorMemory:
+    def quota(self, fraction: Decimal | float) -> OperatorMemoryQuota:
         """Return what a fraction comes to, rounded down (F11).
 
         It is computed in doubles, as a runtime does, so that both agree to the byte.
@@ -58,11 +58,11 @@ class SlotManagedMemory:
                 "0 means no managed memory: give the operator a weight, or its use case "
                 "one in consumerWeights"
             )
-        return OperatorMemory(
+        return OperatorMemoryQuota(
             int(self.size_bytes * float(fraction)), int(self.pages * float(fraction))
         )
 
-    def register(self, owner: str, fraction: Decimal | float) -> OperatorMemory:
+    def register(self, owner: str, fraction: Decimal | float) -> OperatorMemoryQuota:
         """Give an owner its quota; an owner is an operator, or a pool that several share.
 
         Raises:
@@ -97,13 +97,13 @@ class SlotManagedMemory:
 
         Raises:
             ValueError: The amount is negative, or the owner is not registered.
-            QuotaError: The quota does not hold it; nothing is taken.
+            IllegalQuotaError: The quota does not hold it; nothing is taken.
 
         """
         quota = self._quota_of(owner, size_bytes)
         used = self._used_bytes[owner]
         if used + size_bytes > quota.size_bytes:
-            raise SlotMemoryQuotaError(
+            raise SlotMemoryExceededError(
                 f"'{owner}' asks for {size_bytes} bytes and has "
                 f"{quota.size_bytes - used} of its quota of {quota.size_bytes} left"
             )
@@ -119,7 +119,7 @@ class SlotManagedMemory:
         self._quota_of(owner, size_bytes)
         self._used_bytes[owner] = max(0, self._used_bytes[owner] - size_bytes)
 
-    def _quota_of(self, owner: str, size_bytes: int) -> OperatorMemory:
+    def _quota_of(self, owner: str, size_bytes: int) -> OperatorMemoryQuota:
         if size_bytes < 0:
             raise ValueError(f"'{owner}': {size_bytes} bytes; expected 0 or more")
         if owner not in self._quotas:

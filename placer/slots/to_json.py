@@ -1,6 +1,6 @@
 """A compiled job as a tree of plain values, for JSON and YAML."""
 
-from placer.slots.compiled import CompiledJob, Fractions, MemoryKindFractions
+from placer.slots.compiled import CompiledJob, Fractions, OperatorMemoryFractions
 from placer.slots.resources import E8, ResourceAmounts, ResourceProfile
 
 
@@ -30,8 +30,8 @@ def job_to_json(job: CompiledJob) -> dict[str, object]:
                 "parallelism": chain.parallelism,
                 "region": job.region_of[i],
                 "group": job.group_of[i],
-                "requirement": profile_to_json(chain.requirement),
-                "task": profile_to_json(chain.task),
+                "requirement": resource_profile_to_json(chain.requirement),
+                "task": resource_profile_to_json(chain.task),
             }
             for i, chain in enumerate(job.chains)
         ],
@@ -50,8 +50,8 @@ def job_to_json(job: CompiledJob) -> dict[str, object]:
                 "name": group.name,
                 "chains": list(group.chains),
                 "slots": group.slots,
-                "requirement": profile_to_json(group.requirement),
-                "slot": profile_to_json(group.slot),
+                "requirement": resource_profile_to_json(group.requirement),
+                "slot": resource_profile_to_json(group.slot),
             }
             for group in job.groups
         ],
@@ -59,7 +59,7 @@ def job_to_json(job: CompiledJob) -> dict[str, object]:
             {
                 "group": request.group,
                 "count": request.count,
-                "profile": profile_to_json(request.profile),
+                "profile": resource_profile_to_json(request.profile),
             }
             for request in job.requests
         ],
@@ -77,7 +77,7 @@ def job_to_json(job: CompiledJob) -> dict[str, object]:
 
 
 def _fractions(fractions: Fractions) -> dict[str, object]:
-    if isinstance(fractions, MemoryKindFractions):
+    if isinstance(fractions, OperatorMemoryFractions):
         by_kind = {"onHeap": float(fractions.on_heap), "offHeap": float(fractions.off_heap)}
         return {"fractions": by_kind}
     return {
@@ -88,7 +88,7 @@ def _fractions(fractions: Fractions) -> dict[str, object]:
     }
 
 
-def profile_to_json(profile: ResourceProfile) -> dict[str, object] | None:
+def resource_profile_to_json(profile: ResourceProfile) -> dict[str, object] | None:
     """Return the amounts by name, or None where nobody said them."""
     if not isinstance(profile, ResourceAmounts):
         return None

@@ -10,7 +10,7 @@ from placer.slots.graph import (
     JobGraph,
     Operator,
     OperatorEdge,
-    RuntimeSemantics,
+    SlotResourceSemantics,
 )
 
 
@@ -74,7 +74,7 @@ def edge_exchange_of(edge: OperatorEdge, job: JobGraph) -> EdgeExchange:
 
     Later releases reset a blocking exchange in a streaming job without a word.
     """
-    resets = job.semantics is RuntimeSemantics.FLIP_141 and job.mode is ExecutionMode.STREAMING
+    resets = job.semantics is SlotResourceSemantics.FLIP_141 and job.mode is ExecutionMode.STREAMING
     if resets and edge.exchange is EdgeExchange.BLOCKING:
         return EdgeExchange.UNDEFINED
     return edge.exchange

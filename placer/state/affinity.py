@@ -8,9 +8,9 @@ from placer.state.domain_limits import domain_limits_of_shapes
 from placer.state.label_index import LabelIndex, affinity_traits_of
 from placer.state.running_sides import RunningPodIndex
 from placer_models.cluster import Instance, Nodes
-from placer_models.domains import EACH_NODE, CountsInDomains, NodeDomains
+from placer_models.domains import EACH_NODE, CountsInDomains, DomainByNode
 from placer_models.pod import Gang, pods_of
-from placer_models.problem.tasks import DomainTask, ProblemAffinities, ProblemAffinityTerm
+from placer_models.problem.tasks import ProblemAffinities, ProblemAffinityTerm, ProblemDomainLimit
 from placer_models.relations import asks_something_of_newcomers, looks_at_others
 
 
@@ -27,7 +27,7 @@ def any_waiting_asks_for_others(gangs: tuple[Gang, ...]) -> bool:
     return any(map(looks_at_others, specs))
 
 
-def affinities_of_shapes(
+def pod_affinities_of_shapes(
     nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side]
 ) -> ProblemAffinities:
     """Return what the shapes ask of others.
@@ -45,16 +45,16 @@ def affinities_of_shapes(
     return ProblemAffinities(tasks, limits, barred)
 
 
-def _domains(nodes: Nodes, key: str) -> NodeDomains:
+def _domains(nodes: Nodes, key: str) -> DomainByNode:
     """Return each node's domain by a key; empty if each node is a domain of its own."""
     if not key:
         return EACH_NODE
     return nodes.remembered(
-        (_domains, key), lambda: NodeDomains.named(node.topology_domain(key) for node in nodes)
+        (_domains, key), lambda: DomainByNode.named(node.topology_domain(key) for node in nodes)
     )
 
 
-def _in_domains(domains: NodeDomains, on_nodes: Mapping[int, int]) -> Mapping[int, int]:
+def _in_domains(domains: DomainByNode, on_nodes: Mapping[int, int]) -> Mapping[int, int]:
     """Return node -> sum of the numbers in its domain; nodes without a domain have none."""
     if not domains:
         return dict(sorted(on_nodes.items()))
@@ -95,7 +95,7 @@ def _barred_nodes(
     shapes: int,
     waiting: LabelIndex[int],
     tasks: Sequence[ProblemAffinityTerm],
-    limits: Sequence[DomainTask],
+    limits: Sequence[ProblemDomainLimit],
 ) -> tuple[frozenset[int], ...]:
     """Return for each shape the nodes that are barred to it.
 

@@ -4,7 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from placer.counting.boards import healthy_devices
-from placer_models.alignment import CellAmounts, effective_scope, fewest_cells, restricted_width
+from placer_models.alignment import (
+    CellAmounts,
+    effective_alignment_scope,
+    fewest_cells,
+    restricted_cell_count,
+)
 from placer_models.cluster import Node
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.effective import effective_alignment
@@ -20,7 +25,7 @@ def aligns_by_container(spec: PodSpec, node: Node) -> bool:
     A pod under ConstrainedBurst is aligned as a whole: its limit is that of the pod.
     """
     policy = effective_alignment(spec, node)
-    scope = effective_scope(spec.scope, node.scope)
+    scope = effective_alignment_scope(spec.scope, node.scope)
     by_itself = scope is AlignmentScope.CONTAINER and not spec.constrained_burst
     return policy not in (None, AlignmentPolicy.NONE) and by_itself
 
@@ -28,7 +33,7 @@ def aligns_by_container(spec: PodSpec, node: Node) -> bool:
 def alignment_scopes_conflict(spec: PodSpec, node: Node) -> bool:
     """Return whether pod and node have a policy and do not agree on its scope."""
     policy = effective_alignment(spec, node)
-    scope = effective_scope(spec.scope, node.scope)
+    scope = effective_alignment_scope(spec.scope, node.scope)
     return policy not in (None, AlignmentPolicy.NONE) and scope is None
 
 
@@ -49,7 +54,7 @@ def numa_node_limit(
     if policy is AlignmentPolicy.SINGLE_NUMA_NODE:
         return 1, True
     if policy is AlignmentPolicy.RESTRICTED and any(needs):
-        limit = restricted_width(real, needs)
+        limit = restricted_cell_count(real, needs)
         return limit, limit is not None
     return None, True
 

@@ -8,19 +8,19 @@ from math import gcd
 from placer.counting.account import Account, accounts_of
 from placer.counting.cores import core_distinction_for_pods
 from placer.counting.placements import choices_from_placement
-from placer.state.affinity import affinities_of_shapes, any_waiting_asks_for_others
+from placer.state.affinity import any_waiting_asks_for_others, pod_affinities_of_shapes
 from placer.state.in_node_affinity import (
-    any_asks_inside_node,
-    in_node_affinity_sides,
+    any_has_in_node_affinity,
+    pod_affinity_sides_in_node,
     with_affinity_guests,
 )
-from placer.state.network import asked_levels, domains_of, problem_level_rules_of
+from placer.state.network import asked_levels, domains_of, network_rules_of_gang
 from placer.state.node_loads import problem_with_strategy_loads
 from placer.state.node_states import StateEncoding, tiers_distinguishing_cores
 from placer.state.out_of_time import Stop
 from placer.state.problem_cache import ProblemCache
 from placer.state.requirements import (
-    encoded_requirements,
+    encode_pod_requirements,
     fits_with_variants,
     pod_requirements_of,
     relevant_facts_of,
@@ -38,7 +38,7 @@ from placer_models.policy import BINDING, AlignmentScope, GatherLevel
 from placer_models.problem.dimensions import SHARED_POOL, Dimension, cell_dimensions
 from placer_models.problem.node_state import CoreDistinction, NodeState
 from placer_models.problem.problem import Choice, Problem
-from placer_models.problem.tasks import NO_AFFINITIES, GangTask
+from placer_models.problem.tasks import NO_AFFINITIES, ProblemGang
 
 
 def build_problem(
@@ -86,9 +86,9 @@ def build_problem(
         unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
         dimensions = _dimensions(specs, unit, resource_dimensions(specs, left, absolute=False))
     shapes, fits, shared, device_types, on_kinds = cache.batch_memo(
-        (encoded_requirements, asks, dimensions),
+        (encode_pod_requirements, asks, dimensions),
         kinds,
-        partial(encoded_requirements, asks, kinds, dimensions, cache, stop),
+        partial(encode_pod_requirements, asks, kinds, dimensions, cache, stop),
     )
     if scored and GPU in device_types and GPU not in dict(shared):
         shared = tuple(sorted((*shared, (GPU, False))))
@@ -96,8 +96,8 @@ def build_problem(
     if each_core and granularity is CoreDistinction.PAIRS:
         granularity = CoreDistinction.EACH
     met = (
-        in_node_affinity_sides(accounts, sides)
-        if left.inside or any_asks_inside_node(specs)
+        pod_affinity_sides_in_node(accounts, sides)
+        if left.inside or any_has_in_node_affinity(specs)
         else None
     )
     if met is not None:
@@ -132,7 +132,7 @@ def build_problem(
         gangs=_gangs(instance, priorities, levels),
         domains=tuple(domains_of(instance, level) for level in levels),
         affinity=(
-            affinities_of_shapes(Nodes.of(instance.nodes), cache.running_of(accounts), sides)
+            pod_affinities_of_shapes(Nodes.of(instance.nodes), cache.running_of(accounts), sides)
             if affine
             else NO_AFFINITIES
         ),
@@ -205,20 +205,20 @@ def _homes(
 
 def _gangs(
     instance: Instance, priorities: tuple[int, ...], levels: tuple[str, ...]
-) -> tuple[GangTask, ...]:
+) -> tuple[ProblemGang, ...]:
     group_of = {key: i for i, group in enumerate(instance.groups) for key in group.gangs}
     tasks = []
     first = 0
     for gang in instance.gangs:
         tasks.append(
-            GangTask(
+            ProblemGang(
                 pods=tuple(range(first, first + len(gang.pods))),
                 minimum=gang.minimum,
                 weight=gang.weight,
                 level=priorities.index(gang.priority),
                 group=group_of.get(gang.key),
                 gathered=gang.gather is GatherLevel.NODE,
-                levels=problem_level_rules_of(gang, levels),
+                levels=network_rules_of_gang(gang, levels),
             )
         )
         first += len(gang.pods)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer.state.strategies import partial_core_cpus_if_even
+from placer.state.strategies import partial_core_cpus_if_numa_even
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.effective import effective_bind
@@ -83,7 +83,7 @@ def effective_bind_policy(spec: PodSpec, node: Node) -> EffectiveBindPolicy | st
         asked=not by_default,
         rule="cpu-bind",
         remainder=remainder,
-        waived=max(0, partial_core_cpus_if_even(spec, node) - remainder) if by_default else 0,
+        waived=max(0, partial_core_cpus_if_numa_even(spec, node) - remainder) if by_default else 0,
     )
 
 

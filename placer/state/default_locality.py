@@ -10,7 +10,7 @@ from placer_models.alignment import fewest_cells
 from placer_models.cluster import Node
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, AlignmentPolicy
-from placer_models.problem.fits import LocalityFit
+from placer_models.problem.fits import FewestCellsAndPackages
 
 Goods = list[tuple[int, Mapping[int | None, int]]]
 """For each good, how much is asked for, and how much each place has."""
@@ -18,7 +18,7 @@ Goods = list[tuple[int, Mapping[int | None, int]]]
 
 def fewest_cells_and_packages(
     spec: PodSpec, node: Node, policy: AlignmentPolicy
-) -> LocalityFit | None:
+) -> FewestCellsAndPackages | None:
     """Return the fewest places of the pod, or None if it does not matter where they are.
 
     Args:
@@ -41,7 +41,7 @@ def fewest_cells_and_packages(
         if spec.qos.owns_cpus:
             by_package[0] = goods[0][0], {at: 1000 * n for at, n in cpus_in_package.items()}
         packages = _fewest(by_package, cpus_in_package | _known(topology.package_in))
-    return LocalityFit(cells, packages)
+    return FewestCellsAndPackages(cells, packages)
 
 
 def _goods(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> tuple[Goods, Counter[int | None]]:

@@ -6,22 +6,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from placer.counting.account import Account, Side
 from placer.state.running_sides import RunningPodIndex
 from placer_models.cluster import Nodes
-from placer_models.domains import NO_DOMAIN, NodeDomains
+from placer_models.domains import NO_DOMAIN, DomainByNode
 from placer_models.incremental import PersistentTuple
-from placer_models.problem.tasks import DomainTask
+from placer_models.problem.tasks import ProblemDomainLimit
 from placer_models.relations import DomainLimit, domain_limits
 
 
 def domain_limits_of_shapes(
     nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side]
-) -> tuple[DomainTask, ...]:
+) -> tuple[ProblemDomainLimit, ...]:
     """Return what the shapes ask of domains; ``sides`` has one side per shape."""
     return tuple(task for _, task in _limits_and_tasks(nodes, running, sides))
 
 
 def domain_limit_lookup(
     nodes: Nodes, accounts: Iterable[Account]
-) -> Callable[[Sequence[Side]], Iterator[tuple[DomainLimit, DomainTask]]]:
+) -> Callable[[Sequence[Side]], Iterator[tuple[DomainLimit, ProblemDomainLimit]]]:
     """Return what yields all that shapes of some sides ask of domains."""
     running = RunningPodIndex(PersistentTuple.of(accounts))
     return lambda sides: _limits_and_tasks(nodes, running, sides)
@@ -29,7 +29,7 @@ def domain_limit_lookup(
 
 def _limits_and_tasks(
     nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side]
-) -> Iterator[tuple[DomainLimit, DomainTask]]:
+) -> Iterator[tuple[DomainLimit, ProblemDomainLimit]]:
     asking: defaultdict[tuple[str, DomainLimit], set[int]] = defaultdict(set)
     for shape, side in enumerate(sides):
         for asked in domain_limits(*side):
@@ -45,16 +45,16 @@ def _task(
     nodes: Nodes,
     running: RunningPodIndex,
     sides: Sequence[Side],
-) -> DomainTask:
+) -> ProblemDomainLimit:
     domains = nodes.remembered(
-        (rule, limit.looks), lambda: NodeDomains.named(map(limit.domain, nodes))
+        (rule, limit.looks), lambda: DomainByNode.named(map(limit.domain, nodes))
     )
     here = [0] * domains.number
     for side in running.counted(limit):
         for node, count in running.on_nodes(side).items():
             if (domain := domains[node]) != NO_DOMAIN:
                 here[domain] += count
-    return DomainTask(
+    return ProblemDomainLimit(
         rule=rule,
         asking=frozenset(asking),
         matches=frozenset(i for i, side in enumerate(sides) if limit.means(*side)),

@@ -22,8 +22,8 @@ from placer_models.alignment import CellAmounts, fewest_cells, fewest_cells_hold
 from placer_models.cluster import Node
 from placer_models.device import GPU
 from placer_models.effective import effective_alignment, effective_exclusive
-from placer_models.links.allowed import has_set
-from placer_models.links.permitted import best_permitted_gpu_link_sum, best_permitted_minimum
+from placer_models.links.allowed import has_set_when_empty
+from placer_models.links.permitted import best_permitted_gpu_link_sum, best_permitted_slowest_pair
 from placer_models.node_rules import NODE_RULES, node_rules_allow, weight_missed
 from placer_models.pod import PodSpec
 from placer_models.policy import (
@@ -47,7 +47,7 @@ def best_pair_minimum_of(spec: PodSpec, nodes: Iterable[Node]) -> int:
         return 0
     scope = spec.scope_of(GPU)
     boards = (linked_classes_of_node(node, GPU) for node in nodes if node_rules_allow(node, spec))
-    found = (best_permitted_minimum(board, gpus, scope) for board in boards)
+    found = (best_permitted_slowest_pair(board, gpus, scope) for board in boards)
     return max((value for value in found if value is not None), default=0)
 
 
@@ -138,7 +138,7 @@ def _barred(spec: PodSpec, node: Node) -> RuleInTheWay | None:
     for kind in sorted({r.type for r in spec.requests.devices if r.count}) if limited else ():
         # Whole devices and shares of others are one set.
         count, scope = spec.requests.count_of(kind), spec.scope_of(kind)
-        if has_set(linked_classes_of_node(node, kind), count, scope):
+        if has_set_when_empty(linked_classes_of_node(node, kind), count, scope):
             continue
         if node.honors_table and kind == GPU:
             return "partition", ""

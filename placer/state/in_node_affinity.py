@@ -62,12 +62,12 @@ class InNodeSides:
         return any(AffinityLevel.CORE in affinity.levels for affinity in self.of_shapes if affinity)
 
 
-def any_asks_inside_node(specs: Iterable[PodSpec]) -> bool:
+def any_has_in_node_affinity(specs: Iterable[PodSpec]) -> bool:
     """Return whether any pod asks for others inside a node."""
     return any(term.inside for spec in specs for term in spec.affinity)
 
 
-def in_node_affinity_sides(
+def pod_affinity_sides_in_node(
     accounts: Iterable[Account], asking: Sequence[tuple[PodSpec, str]]
 ) -> InNodeSides:
     """Return the sides of running pods and of shapes, which are given with their namespaces."""

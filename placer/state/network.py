@@ -31,7 +31,7 @@ def domains_of(instance: Instance, level: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def problem_level_rules_of(gang: Gang, levels: tuple[str, ...]) -> tuple[ProblemLevelRule, ...]:
+def network_rules_of_gang(gang: Gang, levels: tuple[str, ...]) -> tuple[ProblemLevelRule, ...]:
     """Return what the gang asks of the levels."""
     return tuple(
         ProblemLevelRule(levels.index(rule.level), rule.grouping, rule.required, rule.count)

@@ -15,7 +15,7 @@ from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Fit, Problem
 from placer_models.resource_classes import (
     ask_of,
-    resource_class_totals,
+    resource_class_totals_of_node,
     resource_classes_asked_by_any,
     taken_by,
 )
@@ -45,7 +45,9 @@ def problem_with_strategy_loads(
 
     """
     totals = tuple(
-        cache.memo(resource_class_totals, (kind,), partial(resource_class_totals, kind))
+        cache.memo(
+            resource_class_totals_of_node, (kind,), partial(resource_class_totals_of_node, kind)
+        )
         for kind in kinds
     )
     if absolute:

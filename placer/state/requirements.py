@@ -145,7 +145,7 @@ def relevant_facts_of(requirements: Sequence[PodRequirements]) -> RelevantNodeFa
     )
 
 
-def encoded_requirements(
+def encode_pod_requirements(
     requirements: Sequence[PodRequirements],
     kinds: tuple[Node, ...],
     dimensions: tuple[Dimension, ...],

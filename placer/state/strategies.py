@@ -46,7 +46,7 @@ def max_cpu_skew(spec: PodSpec, node: Node) -> int:
     return _widest_core(node) if whole else 1
 
 
-def partial_core_cpus_if_even(spec: PodSpec, node: Node) -> int:
+def partial_core_cpus_if_numa_even(spec: PodSpec, node: Node) -> int:
     """Return how many CPUs the pod has beside whole cores where its NUMA nodes have even shares.
 
     It is 0 where the node wants no such shares, or the pod needs one NUMA node only.

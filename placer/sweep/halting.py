@@ -36,7 +36,7 @@ class HaltFlag(Protocol):
     value: int
 
 
-def begin_worker(flag: HaltFlag) -> None:
+def init_worker_process(flag: HaltFlag) -> None:
     """Begin a process that works for another: it hears of a halt, and ends with the other."""
     set_stop_for_tasks(lambda: flag.value != 0)
     parent = parent_process()

@@ -21,7 +21,7 @@ _TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Swept(Generic[T, R]):
+class SweepTaskResults(Generic[T, R]):
     """What came of a sweep.
 
     Attributes:
@@ -42,7 +42,7 @@ def run_tasks(
     workers: SweepWorkers,
     stop: Callable[[], bool] = lambda: False,
     on_done: Callable[[int], None] = lambda count: None,
-) -> Swept[T, R]:
+) -> SweepTaskResults[T, R]:
     """Do each task once, and return the results in the order of the tasks.
 
     A task whose worker dies is done again by another one; a result that has come is never asked
@@ -65,7 +65,7 @@ def run_tasks(
         on_done(count)
     done = tuple((tasks[number], run.results[number]) for number in sorted(run.results))
     left = tuple(task for number, task in enumerate(tasks) if number not in run.results)
-    return Swept(done, left, run.given_up)
+    return SweepTaskResults(done, left, run.given_up)
 
 
 def each_result(

@@ -11,7 +11,7 @@ from enum import Enum, auto
 from multiprocessing import get_context
 from typing import Any, Protocol
 
-from placer.sweep.halting import begin_worker, never, set_stop_for_tasks
+from placer.sweep.halting import init_worker_process, never, set_stop_for_tasks
 
 DASK = "dask:"
 _EXTRA = "pip install 'placer[dask]'"
@@ -132,7 +132,7 @@ class LocalProcessWorkers:
         """Return a new pool of processes."""
         self.close()
         self._pool = _QuietPool(
-            self._slots, self._context, initializer=begin_worker, initargs=(self._halted,)
+            self._slots, self._context, initializer=init_worker_process, initargs=(self._halted,)
         )
         return self._pool
 

@@ -16,7 +16,7 @@ from placer_models.annotations.device_allocated import (
     write_device_allocated,
 )
 from placer_models.annotations.json_parts import AnnotationError
-from placer_models.capacity import Quantity
+from placer_models.capacity import DeviceQuantity
 from placer_models.cluster import Node
 from placer_models.device import VirtualFunction
 from placer_models.device_share import DeviceShare
@@ -29,7 +29,7 @@ GIB = 2**30
 OPTIONAL_PERCENTS = st.none() | st.integers(0, 100)
 TEXTS = st.text(max_size=8)
 MORE = st.dictionaries(TEXTS.map("x/{}".format), st.integers(1, 1000), max_size=2).map(
-    lambda more: tuple(Quantity(name, more[name]) for name in sorted(more))
+    lambda more: tuple(DeviceQuantity(name, more[name]) for name in sorted(more))
 )
 SHARES = {
     "gpu": st.builds(
@@ -125,7 +125,11 @@ def test_resources_stand_in_the_order_of_their_names() -> None:
     As Go writes a map, so that equal documents are equal texts.
     """
     held = DeviceAllocation(
-        "gpu", 0, DeviceShare(memory_percent=50, capacity=(Quantity("x/a", 1), Quantity("x/b", 2)))
+        "gpu",
+        0,
+        DeviceShare(
+            memory_percent=50, capacity=(DeviceQuantity("x/a", 1), DeviceQuantity("x/b", 2))
+        ),
     )
 
     resources = json.loads(write_device_allocated([held]))["gpu"][0]["resources"]
@@ -206,7 +210,7 @@ def test_a_share_of_what_nobody_counts_is_no_grant() -> None:
     It can be read, but a placement knows percent and memory alone.
     """
     held = DeviceAllocation(
-        "gpu", 2, DeviceShare(50, capacity=(Quantity("huawei.com/npu-core", 4),))
+        "gpu", 2, DeviceShare(50, capacity=(DeviceQuantity("huawei.com/npu-core", 4),))
     )
 
     with pytest.raises(

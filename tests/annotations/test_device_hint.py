@@ -13,7 +13,7 @@ from placer_models.annotations.device_hint import (
     device_strategies_of,
     hint_selects_device,
     read_device_hints,
-    with_hint_applied,
+    with_device_hint_applied,
 )
 from placer_models.annotations.json_parts import AnnotationError
 from placer_models.annotations.names import DEVICE_ALLOCATE_HINT
@@ -99,7 +99,7 @@ def test_a_strategy_says_on_how_many_devices_a_request_falls(
     """
     (translated,) = devices_asked({"koordinator.sh/rdma": asked})
 
-    assert with_hint_applied(translated, hint, NICS) == demand
+    assert with_device_hint_applied(translated, hint, NICS) == demand
 
 
 @pytest.mark.parametrize("asked", ["nvidia.com/gpu", "example.com/ve"])
@@ -110,7 +110,7 @@ def test_a_strategy_is_for_devices_in_percent(asked: str) -> None:
     (demand,) = devices_asked({asked: 1})
     hint = DeviceHint(strategy=AllocateHintStrategy.REQUESTS_AS_COUNT)
 
-    assert with_hint_applied(demand, hint, NICS) == demand
+    assert with_device_hint_applied(demand, hint, NICS) == demand
 
 
 def test_a_hint_is_a_strategy_of_the_pod() -> None:
@@ -145,7 +145,7 @@ def test_all_of_none_is_refused() -> None:
     )
 
     with pytest.raises(DeviceRequestError, match="none of the node's 3 devices of type rdma"):
-        with_hint_applied(nics(1, 50), hint, NICS)
+        with_device_hint_applied(nics(1, 50), hint, NICS)
 
 
 @pytest.mark.parametrize(

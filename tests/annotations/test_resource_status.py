@@ -12,7 +12,7 @@ from annotations.documents import text_of
 from placer_models.annotations.json_parts import AnnotationError
 from placer_models.annotations.resource_status import (
     NumaShare,
-    ResourceStatus,
+    ResourceStatusAnnotation,
     SharedPool,
     read_resource_status,
     resource_status_of_placement,
@@ -30,7 +30,7 @@ NODE = Node("a", load_machine("xeon-6430-2s"))
 
 AMOUNTS = st.integers(1, 2**45)
 STATUSES = st.builds(
-    ResourceStatus,
+    ResourceStatusAnnotation,
     cpuset=st.frozensets(st.integers(0, 300)),
     numa=st.lists(
         st.builds(
@@ -74,7 +74,7 @@ def asked(qos: QosClass, milli: int = 0) -> PodSpec:
 
 
 @given(STATUSES)
-def test_what_is_written_is_read_again(status: ResourceStatus) -> None:
+def test_what_is_written_is_read_again(status: ResourceStatusAnnotation) -> None:
     """
     Nothing is lost on the way out and in.
     """
@@ -168,7 +168,7 @@ def test_a_cpu_of_no_numa_node_stands_in_the_cpuset_only() -> None:
 
     status = resource_status_of_placement(placed({lost}), asked(QosClass.LSE), node)
 
-    assert status == ResourceStatus(cpuset=frozenset({lost}))
+    assert status == ResourceStatusAnnotation(cpuset=frozenset({lost}))
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_fields_of_later_versions_are_passed_over() -> None:
     """
     text = text_of({"CPUSet": "0-3", "news": [1], "numaNodeResources": None})
 
-    assert read_resource_status(text) == ResourceStatus(cpuset=frozenset(range(4)))
+    assert read_resource_status(text) == ResourceStatusAnnotation(cpuset=frozenset(range(4)))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from placer_cli.exits import Exit
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Options that name folders; cgroups are not looked for."""
-    monkeypatch.setattr(run, "kernel_files", lambda: None)
+    monkeypatch.setattr(run, "kernel_cgroup_files", lambda: None)
     (tmp_path / "documents").mkdir(mode=0o700)
     return ["--documents", str(tmp_path / "documents"), "--state", str(tmp_path / "state")]
 
@@ -64,7 +64,7 @@ def test_a_machine_without_cgroups_is_refused_with_four(
     def none() -> None:
         raise MountError("no cgroup file system with the cpuset controller is mounted")
 
-    monkeypatch.setattr(run, "kernel_files", none)
+    monkeypatch.setattr(run, "kernel_cgroup_files", none)
 
     assert "no cgroup file system" in placer("agent", *folders, code=Exit.REFUSED).err
 

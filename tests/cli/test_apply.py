@@ -52,7 +52,7 @@ def files(tmp_path: Path) -> list[str]:
 def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeV2:
     """A machine of 8 CPUs in place of this one."""
     found = FakeV2()
-    monkeypatch.setattr("placer.node.mounts.kernel_files", lambda: found)
+    monkeypatch.setattr("placer.node.mounts.kernel_cgroup_files", lambda: found)
     monkeypatch.setattr("placer.node.locks.RUN", tmp_path / "run")
     host = HostMachine(socket.gethostname(), frozenset(range(8)))
     monkeypatch.setattr("placer.node.host.read_host", lambda **options: host)

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from cli_samples import written
 from commands import Placer
-from placer_cli.draw.breaking import BreakingText
+from placer_cli.draw.breaking import WrappingText
 
 LONG_NAMES = """\
 apiVersion: placer/v1
@@ -41,7 +41,7 @@ def test_a_name_breaks_where_a_reader_would_break_it(
     """
     After hyphens, dots, slashes and blanks; not in numbers, and never in mid-word.
     """
-    assert [line.plain.rstrip() for line in BreakingText(Text(text)).lines(width)] == lines
+    assert [line.plain.rstrip() for line in WrappingText(Text(text)).lines(width)] == lines
 
 
 @pytest.mark.parametrize(("columns", "links"), [("80", "25 GB/s\n"), ("140", "25 GB/s, sum 225\n")])

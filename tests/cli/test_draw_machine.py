@@ -4,7 +4,7 @@ import pytest
 from rich.cells import cell_len
 
 from cli_samples import text_of
-from placer_cli.draw.blocks import drawn_blocks_of
+from placer_cli.draw.blocks import drawn_blocks_of_machine
 from placer_cli.draw.canvas import ASCII, Canvas
 from placer_cli.draw.machine import draw_machine
 from placer_models.cluster import Machine
@@ -30,7 +30,7 @@ def test_every_machine_of_the_catalogue_keeps_to_the_page(name: str, width: int)
     lines = text.splitlines()
     assert max(cell_len(line) for line in lines) <= width
     assert all(line.rstrip().endswith(("│", "╮", "╯")) for line in lines if line.startswith("│"))
-    for block in drawn_blocks_of(machine):
+    for block in drawn_blocks_of_machine(machine):
         if block.numa_node is not None and block.groups:
             assert f"NUMA {block.numa_node.id} " in text
 

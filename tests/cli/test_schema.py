@@ -15,7 +15,7 @@ from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
 from placer_models.instance.build import READ_BY
-from placer_models.instance.node_file import node_placement_of
+from placer_models.instance.node_file import read_node_placement
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 KINDS = {kind.value for kind in SchemaDocumentKind}
@@ -95,7 +95,7 @@ def test_what_the_schema_of_a_node_refuses_the_reader_refuses(field: str, value:
 
     assert refused(tree, "NodePlacement") != []
     with pytest.raises(InputError):
-        node_placement_of(documents_of(json.dumps(tree), Path("a.json"))[0])
+        read_node_placement(documents_of(json.dumps(tree), Path("a.json"))[0])
 
 
 def test_kinds_are_told_when_one_is_not_known(placer: Placer) -> None:

@@ -15,7 +15,7 @@ from placer.node.apply import apply
 from placer.node.cgroups import CPUS, MEMS, Cgroups
 from placer.node.discover import take_inventory, to_machine
 from placer.node.host import read_host
-from placer.node.mounts import MountError, kernel_files
+from placer.node.mounts import MountError, kernel_cgroup_files
 from placer.node.state import AppliedState
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -59,7 +59,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
     if os.geteuid() != 0:
         pytest.skip("only root may make cgroups")
     try:
-        cgroups = Cgroups(kernel_files())
+        cgroups = Cgroups(kernel_cgroup_files())
     except MountError as error:
         pytest.skip(str(error))
     with alone_on_the_kernel():

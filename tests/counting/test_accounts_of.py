@@ -10,7 +10,7 @@ import pytest
 
 from mixed_worlds import mixed_instance
 from placer.counting.account import account_after, account_of, accounts_of
-from placer.scheduling.cluster_state import settled_node_record
+from placer.scheduling.cluster_state import record_with_current_pools
 from placer_models.cluster import RunningPod
 from placer_models.illegal_running import counted_as_legal, with_running_as_counted
 
@@ -60,7 +60,7 @@ def test_it_equals_a_fresh_count(batch: int) -> None:
         world = mixed_instance(seed)
         for node in world.nodes:
             here = [counted_as_legal(r) for r in world.running if r.placement.node == node.name]
-            here = list(settled_node_record(node, here).counted)
+            here = list(record_with_current_pools(node, here).counted)
             rng.shuffle(here)
             there: list[RunningPod] = []
             while here:

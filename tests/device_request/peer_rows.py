@@ -13,7 +13,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from placer_models.annotations.device_hint import DeviceHint, read_device_hints, with_hint_applied
+from placer_models.annotations.device_hint import (
+    DeviceHint,
+    read_device_hints,
+    with_device_hint_applied,
+)
 from placer_models.device_request import (
     GPU_CORE,
     GPU_MEMORY,
@@ -22,7 +26,7 @@ from placer_models.device_request import (
     DeviceRequestError,
     checked_amounts,
     devices_asked,
-    without_shorthands,
+    without_gpu_shorthands,
 )
 from placer_models.pod import DeviceRequest
 from placer_models.quantity import parse_bytes
@@ -81,12 +85,12 @@ def answer(row: Row) -> Row:
             said["names"] = sorted(checked_amounts(row["ask"]))
         elif "resources" in row:
             said["resources"] = _written(
-                without_shorthands(checked_amounts(row["ask"])), row["resources"]
+                without_gpu_shorthands(checked_amounts(row["ask"])), row["resources"]
             )
         else:
             (demand,) = devices_asked(row["ask"])
             if "nics" in row:
-                demand = with_hint_applied(demand, _hint(row["hint"]), row["nics"])
+                demand = with_device_hint_applied(demand, _hint(row["hint"]), row["nics"])
             said["each"] = _written(_resources(demand), row.get("each", {}))
             said["count"] = demand.count
             if "shared" in row:

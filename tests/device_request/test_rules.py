@@ -2,7 +2,7 @@
 
 import pytest
 
-from placer_models.capacity import Quantity
+from placer_models.capacity import DeviceQuantity
 from placer_models.device_request import MAX_DEVICES, DeviceRequestError, RequestRule, devices_asked
 from placer_models.device_share import DeviceShare
 from placer_models.pod import DeviceRequest
@@ -93,7 +93,7 @@ def test_an_npu_is_asked_for_by_its_parts() -> None:
     """
     What has no word of its own is carried along by its name.
     """
-    parts = (Quantity("huawei.com/npu-core", 10), Quantity("huawei.com/npu-cpu", 3))
+    parts = (DeviceQuantity("huawei.com/npu-core", 10), DeviceQuantity("huawei.com/npu-cpu", 3))
 
     assert devices_asked(NPU) == (
         DeviceRequest("gpu", 1, DeviceShare(memory_bytes=16 * GIB, capacity=parts)),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer_models.capacity import CapacityUnit, Quantity
+from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.device_share import (
     DeviceCapacity,
     DeviceShare,
@@ -128,24 +128,32 @@ def test_compute_and_memory_must_both_be_free(
 
 
 DISK = DeviceCapacity(
-    0, (Quantity("bandwidth", 1000), Quantity("space", 7, CapacityUnit.BYTES)), of_all=True
+    0,
+    (DeviceQuantity("bandwidth", 1000), DeviceQuantity("space", 7, DeviceQuantityUnit.BYTES)),
+    of_all=True,
 )
 
 
 @pytest.mark.parametrize(
     ("share", "amounts"),
     [
-        (DeviceShare(capacity=(Quantity("space", 5, CapacityUnit.BYTES),)), (0, 0, 0, 500)),
+        (
+            DeviceShare(capacity=(DeviceQuantity("space", 5, DeviceQuantityUnit.BYTES),)),
+            (0, 0, 0, 500),
+        ),
         (
             DeviceShare(
-                capacity=(Quantity("bandwidth", 30), Quantity("space", 7, CapacityUnit.BYTES))
+                capacity=(
+                    DeviceQuantity("bandwidth", 30),
+                    DeviceQuantity("space", 7, DeviceQuantityUnit.BYTES),
+                )
             ),
             (0, 0, 3000, 700),
         ),
         (DeviceShare(percent=50), (50, 0, 50_000, 350)),
-        (DeviceShare(capacity=(Quantity("space", 8, CapacityUnit.BYTES),)), None),
-        (DeviceShare(capacity=(Quantity("space", 5),)), None),
-        (DeviceShare(capacity=(Quantity("queues", 1),)), None),
+        (DeviceShare(capacity=(DeviceQuantity("space", 8, DeviceQuantityUnit.BYTES),)), None),
+        (DeviceShare(capacity=(DeviceQuantity("space", 5),)), None),
+        (DeviceShare(capacity=(DeviceQuantity("queues", 1),)), None),
         (DeviceShare(memory_bytes=1), None),
     ],
     ids=[
@@ -171,7 +179,7 @@ def test_a_percent_of_a_gpu_is_of_its_compute_alone() -> None:
     """
     What else a GPU shares is asked for by name.
     """
-    gpu = DeviceCapacity(16, (Quantity("encoders", 3),))
+    gpu = DeviceCapacity(16, (DeviceQuantity("encoders", 3),))
 
     assert amounts_of_share(DeviceShare(percent=50, memory_percent=25), gpu) == (50, 400, 0)
 

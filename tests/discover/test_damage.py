@@ -25,12 +25,12 @@ from kernel_trees import (
     tar_of,
 )
 from placer.node.discover import take_inventory, to_machine
-from placer.node.discover.devices import read_devices
+from placer.node.discover.devices import discover_devices
 from placer.node.discover.hwloc_devices import read_hwloc_devices
 from placer.node.discover.hwloc_xml import parse_hwloc_tree, read_hwloc
-from placer.node.discover.inventory import MachineInventory
+from placer.node.discover.inventory import HardwareInventory
 from placer.node.discover.nvidia_smi import read_smi
-from placer.node.discover.report import DiscoverOutputKind, to_document
+from placer.node.discover.report import DiscoverOutputKind, discovered_to_json
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.files.errors import InputError
 from placer_models.instance.machine_schema import MachineFile
@@ -79,7 +79,7 @@ def damaged(data: bytes, edits: list[tuple[int, str, bytes]]) -> bytes:
     return data
 
 
-def complaint(discover: Callable[[], MachineInventory]) -> str:
+def complaint(discover: Callable[[], HardwareInventory]) -> str:
     """Return the message that refuses the dump; empty where it becomes a machine all the same."""
     try:
         found = to_machine(discover())
@@ -87,9 +87,9 @@ def complaint(discover: Callable[[], MachineInventory]) -> str:
         return str(error)
     assert found.machine.topology.online == found.inventory.online
     assert found.instance().nodes[0].machine is found.machine
-    written = json.dumps(to_document(found, DiscoverOutputKind.MACHINE))
+    written = json.dumps(discovered_to_json(found, DiscoverOutputKind.MACHINE))
     assert read_machine(MachineFile.model_validate_json(written)) == found.machine
-    assert to_document(found, DiscoverOutputKind.INVENTORY)["kind"] == "Inventory"
+    assert discovered_to_json(found, DiscoverOutputKind.INVENTORY)["kind"] == "Inventory"
     return ""
 
 
@@ -103,8 +103,8 @@ def test_texts_of_nvidia_smi_may_be_cut_and_flipped(
     cut = damaged(text.encode(), edits).decode("utf-8", "replace")
     files = files_of(smt_machine())
 
-    def discover() -> MachineInventory:
-        return replace(read_sysfs(files), found=read_devices(files, [read_smi(cut, "a.txt")]))
+    def discover() -> HardwareInventory:
+        return replace(read_sysfs(files), found=discover_devices(files, [read_smi(cut, "a.txt")]))
 
     message = complaint(discover)
 
@@ -118,9 +118,9 @@ def test_any_file_may_be_missing_or_wrong(edits: dict[str, str | None]) -> None:
     """
     tree = {path: text for path, text in {**TREE, **edits}.items() if text is not None}
 
-    def discover() -> MachineInventory:
+    def discover() -> HardwareInventory:
         files = files_of(tree)
-        return replace(read_sysfs(files), found=read_devices(files, ()))
+        return replace(read_sysfs(files), found=discover_devices(files, ()))
 
     message = complaint(discover)
 
@@ -134,7 +134,7 @@ def test_xml_may_be_cut_and_flipped(text: str, edits: list[tuple[int, str, bytes
     """
     data = damaged(text.encode(), edits)
 
-    def discover() -> MachineInventory:
+    def discover() -> HardwareInventory:
         tree = parse_hwloc_tree(data, "a.xml")
         inventory = read_hwloc(tree)
         return replace(inventory, found=read_hwloc_devices(tree, inventory.numa_nodes))

@@ -14,7 +14,7 @@ from kernel_trees import (
     files_of,
     smt_machine,
 )
-from placer.node.discover.devices import read_devices
+from placer.node.discover.devices import discover_devices
 from placer.node.discover.inventory import FoundDevices
 from placer.node.discover.pci import PciPlace, bus_id_of, pci_path_kind
 from placer_models.device import VirtualFunction
@@ -25,7 +25,7 @@ SWITCH = ("0000:17:01.0", "0000:18:00.0", "0000:19:01.0")
 
 
 def read(*trees: Tree) -> FoundDevices:
-    return read_devices(files_of(*trees), ())
+    return discover_devices(files_of(*trees), ())
 
 
 def test_a_port_is_a_device_with_its_place() -> None:

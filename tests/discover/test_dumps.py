@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from placer.node.discover import take_inventory, to_machine
-from placer.node.discover.inventory import MachineInventory
+from placer.node.discover.inventory import HardwareInventory
 from placer_models.cpuset import format_cpu_list
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.instance.machine_schema import to_machine as read_machine
@@ -67,7 +67,7 @@ EACH = pytest.mark.parametrize("name", DUMPS)
 
 
 @cache
-def found(name: str) -> tuple[Row, MachineInventory]:
+def found(name: str) -> tuple[Row, HardwareInventory]:
     """Return what the manifest says of a dump, and what is found in it."""
     manifest = json.loads(shared("topologies/hwloc/manifest.json").read_text("utf-8"))
     (entry,) = rows_named([name], manifest["entries"], "id")

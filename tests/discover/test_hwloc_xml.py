@@ -7,13 +7,13 @@ import pytest
 from discover.hwloc_files import VERSION_1, VERSION_2
 from placer.node.discover import take_inventory
 from placer.node.discover.hwloc_xml import parse_bitmap
-from placer.node.discover.inventory import MachineInventory
+from placer.node.discover.inventory import HardwareInventory
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import InputError
 from placer_models.topology import Hugepages
 
 
-def read(folder: Path, text: str) -> MachineInventory:
+def read(folder: Path, text: str) -> HardwareInventory:
     (folder / "topology.xml").write_text(text)
     return take_inventory(folder / "topology.xml")
 

@@ -12,8 +12,8 @@ from kubernetes_dumps import read
 from kubernetes_worlds import node
 from placer.node.discover import take_inventory
 from placer.node.discover.device_object import write_device_object
-from placer.node.discover.inventory import FoundDevices, MachineInventory
-from placer.node.discover.kubelet import with_kubelet
+from placer.node.discover.inventory import FoundDevices, HardwareInventory
+from placer.node.discover.kubelet import with_kubelet_allocations
 from placer.node.discover.machine import to_machine
 from placer.node.discover.node_resource_topology import write_node_resource_topology
 from placer.node.discover.sysfs import read_sysfs
@@ -30,10 +30,10 @@ GIB = 2**30
 GPUS = tuple(Device("gpu", i, id=f"GPU-{i}", numa_node=0) for i in range(5))
 
 
-def found(tree: Tree, devices: tuple[Device, ...] = (), mib: int = 1024) -> MachineInventory:
+def found(tree: Tree, devices: tuple[Device, ...] = (), mib: int = 1024) -> HardwareInventory:
     """Return what is found of a machine of eight CPUs."""
     files = files_of(tree, *map(a_cpu, range(8)), a_node(0, "0-7", mib))
-    return with_kubelet(files, replace(read_sysfs(files), found=FoundDevices(devices)))
+    return with_kubelet_allocations(files, replace(read_sysfs(files), found=FoundDevices(devices)))
 
 
 def given(ids: list[str], resource: str = "nvidia.com/gpu") -> Tree:

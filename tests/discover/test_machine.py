@@ -9,7 +9,7 @@ import pytest
 from kernel_trees import CPU, NODE, Tree, a_cpu, a_node, files_of, smt_machine
 from placer.node.discover import to_machine
 from placer.node.discover.inventory import FoundDevices
-from placer.node.discover.machine import DiscoveredMachine, as_name
+from placer.node.discover.machine import DiscoveredMachine, sanitised_name
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import Device
@@ -267,5 +267,5 @@ def test_names_hold_what_files_allow() -> None:
     """
     Letters, digits and a few signs, not at the ends.
     """
-    assert as_name("Power Edge (R630)_") == "Power-Edge-R630"
-    assert as_name("ß") == ""
+    assert sanitised_name("Power Edge (R630)_") == "Power-Edge-R630"
+    assert sanitised_name("ß") == ""

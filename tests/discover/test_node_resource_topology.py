@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from annotations.documents import spoilt
 from kernel_trees import files_of, smt_machine
 from placer.node.discover import take_inventory, to_machine
-from placer.node.discover.inventory import MachineInventory
+from placer.node.discover.inventory import HardwareInventory
 from placer.node.discover.machine import DiscoveredMachine
 from placer.node.discover.node_resource_topology import write_node_resource_topology
-from placer.node.discover.report import DiscoverOutputKind, to_document
+from placer.node.discover.report import DiscoverOutputKind, discovered_to_json
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import InputError
@@ -66,7 +66,7 @@ def an_object(**changes: object) -> dict[str, Any]:
     } | changes
 
 
-def read(folder: Path, tree: object) -> MachineInventory:
+def read(folder: Path, tree: object) -> HardwareInventory:
     file = folder / "nrt.json"
     file.write_text(json.dumps(tree))
     return take_inventory(file)
@@ -223,7 +223,7 @@ def test_any_part_of_an_object_may_be_anything(
     message = ""
     try:
         found = to_machine(read(folder, spoilt(an_object(), data.draw)))
-        written = json.dumps(to_document(found, DiscoverOutputKind.MACHINE))
+        written = json.dumps(discovered_to_json(found, DiscoverOutputKind.MACHINE))
         assert read_machine(MachineFile.model_validate_json(written)) == found.machine
         write_node_resource_topology(found)
     except InputError as error:

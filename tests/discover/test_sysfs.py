@@ -3,18 +3,18 @@
 import pytest
 
 from kernel_trees import CPU, NODE, Tree, a_cache, a_cpu, a_node, files_of, smt_machine
-from placer.node.discover.inventory import MachineInventory
+from placer.node.discover.inventory import HardwareInventory
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import InputError
 from placer_models.topology import Hugepages
 
 
-def read(*trees: Tree) -> MachineInventory:
+def read(*trees: Tree) -> HardwareInventory:
     return read_sysfs(files_of(*trees))
 
 
-def cores(inventory: MachineInventory) -> list[str]:
+def cores(inventory: HardwareInventory) -> list[str]:
     return sorted(format_cpu_list(core) for core in inventory.cores.values())
 
 

@@ -20,7 +20,7 @@ from placer_models.cluster import Instance
 from placer_models.cpsat.batch_model import RULES, build_batch_model
 from placer_models.cpsat.family import AddRule
 from placer_models.goals import DEFAULT_LOCALITY
-from placer_models.moves import complete_with_current, with_movable_pods
+from placer_models.moves import with_movable_pods, with_unplaced_at_home
 from placer_models.placement import Placement
 from placer_models.problem.problem import Problem
 
@@ -47,7 +47,7 @@ def claimed(instance: Instance) -> list[tuple[tuple[int, ...], bool]]:
     Then the same in the model without default locality, where that is another one.
     """
     instance = with_movable_pods(instance, breaches_of_complete_placement)
-    at_home = complete_with_current(instance, Placement())
+    at_home = with_unplaced_at_home(instance, Placement())
     accounts = accounts_of(instance)
     problem = build_problem(instance, accounts)
     plain = without_locality(problem)

@@ -16,14 +16,14 @@ from placer_models.cpsat import families
 from placer_models.cpsat.batch_model import units_of
 from placer_models.cpsat.families import (
     FAMILIES,
-    is_exchangeable,
+    are_devices_exchangeable,
     is_plain,
     may_be_counted_together,
 )
 from placer_models.cpsat.family import ModelFamily
 from placer_models.movable import MOVABLE, may_move
 from placer_models.problem.problem import Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 WORLDS = range(24)
 COMPARED = 6
@@ -38,14 +38,14 @@ def problem_of(seed: int) -> Problem:
 @pytest.fixture
 def silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Add a family that says nothing of itself."""
-    family = ModelFamily(name=RuleFamily.GANGS)
+    family = ModelFamily(name=RuleFamilyName.GANGS)
     monkeypatch.setattr(families, "FAMILIES", (*FAMILIES, family))
 
 
 def some_device_is_exchangeable(problem: Problem) -> bool:
     """Return whether some pod's devices may be exchanged on some node."""
     return any(
-        is_exchangeable(shape, fit, bank)
+        are_devices_exchangeable(shape, fit, bank)
         for shape, fits in zip(problem.shapes, problem.fits, strict=True)
         for node in problem.nodes
         for bank in node.banks
@@ -57,10 +57,12 @@ def test_every_family_has_one_record() -> None:
     """
     In the file that is called as the family is; none is known by its name alone.
     """
-    files = {name: import_module(f"placer_models.cpsat.{name}") for name in RuleFamily}
+    files = {name: import_module(f"placer_models.cpsat.{name}") for name in RuleFamilyName}
 
-    assert {name: file.FAMILY.name for name, file in files.items()} == {n: n for n in RuleFamily}
-    assert sorted(family.name for family in FAMILIES) == sorted(RuleFamily)
+    assert {name: file.FAMILY.name for name, file in files.items()} == {
+        n: n for n in RuleFamilyName
+    }
+    assert sorted(family.name for family in FAMILIES) == sorted(RuleFamilyName)
 
 
 def test_short_cuts_are_taken() -> None:
@@ -103,7 +105,9 @@ def test_a_family_that_says_nothing_keeps_pods_where_they_are(
     ]
     assert any(may_move(pod, node) for pod, node in running)
 
-    monkeypatch.setattr(movable, "MOVABLE", {f: MOVABLE[f] for f in RuleFamily if f != "amounts"})
+    monkeypatch.setattr(
+        movable, "MOVABLE", {f: MOVABLE[f] for f in RuleFamilyName if f != "amounts"}
+    )
 
     assert not any(may_move(pod, node) for pod, node in running)
 

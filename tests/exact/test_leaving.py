@@ -23,7 +23,7 @@ from placer.search.solver import solve
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, RunningPod
 from placer_models.goals import MOVES
-from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.placement import Infeasible, Placed
 from placer_models.pod import PodSpec
 from placer_models.policy import (
@@ -253,7 +253,7 @@ def test_a_gang_that_is_torn_apart_comes_together_where_that_makes_room() -> Non
     """
     Its members were to be on one node. One joins the other, which stays; two would be no fewer.
     """
-    instance = tied_crowd("bc", crowded(2), LevelRule("node", GatherOrSpread.GATHER))
+    instance = tied_crowd("bc", crowded(2), LevelRule("node", LevelRuleKind.GATHER))
 
     answer = expect(Placed, exactly(instance))
 

@@ -41,8 +41,8 @@ from placer_models.cpsat.containers import (
     containers_share_what_the_pod_holds,
 )
 from placer_models.cpsat.core_pairs import (
-    only_wishes_share_pairs,
-    pairs_have_room_for_singles,
+    only_willing_pods_share_cores,
+    single_threads_have_own_cores,
     singles_of_pairs_are_counted,
 )
 from placer_models.cpsat.device_strategy import a_pod_has_the_devices_of_its_strategies
@@ -66,12 +66,12 @@ from placer_models.cpsat.in_node_affinity import (
     pods_keep_apart_inside_a_node,
 )
 from placer_models.cpsat.joint import (
+    a_group_gives_both_joint_types,
     a_pod_uses_the_groups_it_takes_from,
-    devices_stand_side_by_side,
 )
 from placer_models.cpsat.localities import (
-    a_pod_touches_the_groups_it_takes_from,
     a_pod_touches_the_packages_of_its_cells,
+    owned_cpus_are_in_touched_groups,
 )
 from placer_models.cpsat.mig import instances_of_a_gpu_do_not_overlap
 from placer_models.cpsat.moves import (
@@ -166,12 +166,12 @@ WORLDS: dict[AddRule, MakeWorld] = {
     a_gang_gathers_where_it_must: network_instance,
     a_gang_spreads_where_it_must: network_instance,
     members_of_a_domain_come_in_multiples: network_instance,
-    a_pod_touches_the_groups_it_takes_from: locality_instance,
+    owned_cpus_are_in_touched_groups: locality_instance,
     a_pod_touches_the_packages_of_its_cells: lambda _: cpus_far_from_memory(),
     a_pod_uses_the_groups_it_takes_from: joint_instance,
     amounts_fit_their_node: extended_world,
     virtual_functions_fit_their_device: function_instance,
-    devices_stand_side_by_side: joint_instance,
+    a_group_gives_both_joint_types: joint_instance,
     a_pod_has_the_shares_it_asks_for: sharing_instance,
     a_pod_has_the_devices_of_its_strategies: strategy_instance,
     shares_of_a_pod_are_on_different_devices: sharing_instance,
@@ -196,8 +196,8 @@ WORLDS: dict[AddRule, MakeWorld] = {
     required_numa_nodes_are_not_shared: apart_instance,
     a_node_is_opened_before_it_is_used: offered_world,
     singles_of_pairs_are_counted: apart_instance,
-    pairs_have_room_for_singles: apart_instance,
-    only_wishes_share_pairs: apart_instance,
+    single_threads_have_own_cores: apart_instance,
+    only_willing_pods_share_cores: apart_instance,
 }
 """Rules that only the worlds of their own family need."""
 

@@ -51,7 +51,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list that has a line more for each time that compiled scores are loaded."""
     found: list[str] = []
-    monkeypatch.setattr(loading, "load", lambda: found.append("loaded"))
+    monkeypatch.setattr(loading, "load_compiled_scores", lambda: found.append("loaded"))
     return found
 
 
@@ -172,9 +172,9 @@ def test_the_first_time_on_a_machine_it_is_said_that_something_is_compiled(
 
     monkeypatch.setattr(loading, "compiled_or_plain", compiled)
     with caplog.at_level(logging.INFO, "placer"):
-        loading.load()
+        loading.load_compiled_scores()
 
-    assert called == [f"{COMPILED}.make_ready"]
+    assert called == [f"{COMPILED}.compile_scores"]
     assert ("compiling" in caplog.text) is not kept
 
 
@@ -188,7 +188,7 @@ def test_a_source_that_is_only_written_anew_is_compiled_once(
     assert not loading.is_compiled_worth_loading(1000, 5.0)
     monkeypatch.setattr(loading, "compiled_or_plain", lambda *_: lambda: None)
 
-    loading.load()
+    loading.load_compiled_scores()
 
     assert loading.is_compiled_worth_loading(1000, 5.0)
 
@@ -211,7 +211,7 @@ def test_once_ready_calls_compile_nothing() -> None:
     """
     What is compiled ahead is what calls ask for, type by type.
     """
-    compiled_scores.make_ready()
+    compiled_scores.compile_scores()
     loop = vars(compiled_scores)["_lost"]
     ready = list(loop.signatures)
     asked = Resources(100, 1, devices=(DeviceRequest(GPU, 1),))

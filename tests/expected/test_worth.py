@@ -9,7 +9,7 @@ from expected import slow_telling as slow
 from placer.greedy.expected.arrays import (
     DemandArrays,
     LeftOnNodes,
-    array_fills,
+    filled_gpu_milli_by_arrays,
     left_as_arrays,
     shape_prices_by_arrays,
 )
@@ -18,7 +18,7 @@ from placer.greedy.expected.plain_scores import UncompiledScores
 from placer.greedy.scorer import PodAsk
 from placer_models.demand import ExpectedDemand, ExpectedShape, expected_demand_from_counts
 from placer_models.expected import (
-    NodeFills,
+    ExpectedNodeFillings,
     NodeLeft,
     NodeWorths,
     alike_counted_together,
@@ -98,9 +98,11 @@ def test_all_tellings_give_the_same_fills_and_worths(
     fills = [slow.fill(demand, *node) for node in nodes]
     lefts = left_as_arrays([left for _, left in nodes])
     open_ = np.array([may for may, _ in nodes])
-    placed = array_fills(DemandArrays.of(demand), open_, np.arange(len(nodes)), lefts)
+    placed = filled_gpu_milli_by_arrays(
+        DemandArrays.of(demand), open_, np.arange(len(nodes)), lefts
+    )
     by_arrays = [(2000 * p + demand.streams) // (2 * demand.streams) for p in placed.tolist()]
-    outlooks = [NodeWorths(demand, NodeFills(demand, may)) for may, _ in nodes]
+    outlooks = [NodeWorths(demand, ExpectedNodeFillings(demand, may)) for may, _ in nodes]
 
     assert [o.fills.fill(left) for o, (_, left) in zip(outlooks, nodes, strict=True)] == fills
     assert by_arrays == fills

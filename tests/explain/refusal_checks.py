@@ -16,7 +16,7 @@ from placer_models.whatif.nodes import AddNodes, MendDevices, SetLabel, Uncordon
 from placer_models.whatif.pods import (
     POLICIES,
     AskLess,
-    GiveUpTerm,
+    GiveUpConstraint,
     MovePods,
     Relax,
     RemovePods,
@@ -196,7 +196,7 @@ def to_give_up(state: Instance) -> list[list[InstanceChange]]:
         for taint in node.taints
         if taint != UNSCHEDULABLE
     }
-    return [[GiveUpTerm(gang.key, *term) for gang in state.gangs] for term in terms]
+    return [[GiveUpConstraint(gang.key, *term) for gang in state.gangs] for term in terms]
 
 
 def to_end(state: Instance) -> list[list[InstanceChange]]:

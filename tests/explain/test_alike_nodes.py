@@ -5,7 +5,11 @@ from dataclasses import replace
 import pytest
 
 from placer.explain import explain as explain_module
-from placer.explain.alike_nodes import AlikeNodeSample, recounted_baseline, sorts_of
+from placer.explain.alike_nodes import (
+    AlikeNodeSample,
+    groups_of_alike_nodes,
+    starting_accounts_after_change,
+)
 from placer.explain.explain import explain
 from placer.explain.explanation import Explanation, SufficientChange
 from placer.search.baseline import running_by_node, starting_accounts_of
@@ -68,7 +72,7 @@ def test_few_nodes_of_each_sort_tell_what_all_tell(
             continue
         some = explain(instance, answer, seconds=LONG_S)
         with monkeypatch.context() as patch:
-            patch.setattr(explain_module, "sorts_of", lambda *_: None)
+            patch.setattr(explain_module, "groups_of_alike_nodes", lambda *_: None)
             every = explain(instance, answer, seconds=LONG_S)
         for few, all_ in zip(some, every, strict=True):
             fewer += 1
@@ -97,7 +101,7 @@ def test_only_what_a_change_touches_is_counted_anew() -> None:
             [parse_change(f"add=2:{node}"), parse_change(f"remove={gone}")], instance
         )
 
-        found = recounted_baseline(changed, instance, before)
+        found = starting_accounts_after_change(changed, instance, before)
 
         assert list(found.accounts) == list(starting_accounts_of(changed).accounts)
         assert list(found.running) == list(running_by_node(changed))
@@ -106,7 +110,7 @@ def test_only_what_a_change_touches_is_counted_anew() -> None:
 def test_no_more_of_a_sort_are_kept_than_pods_wait() -> None:
     instance = copied(refusal_world(2))
     baseline = starting_accounts_of(instance)
-    sorts = sorts_of(instance, baseline)
+    sorts = groups_of_alike_nodes(instance, baseline)
     assert sorts is not None
 
     few, counted = AlikeNodeSample(instance, baseline, sorts).where_wait(instance.gangs[:1])

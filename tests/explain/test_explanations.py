@@ -9,7 +9,7 @@ from moving_worlds import pinned_crowd
 from placer import Engine, Infeasible, Placed, SolveOptions, solve
 from placer.explain.explain import explain
 from placer.explain.explanation import CHANGE_KINDS, Explanation, SufficientChange
-from placer.explain.given_answer import StaleAnswerError, answer_from_placement
+from placer.explain.given_answer import PlacementMismatchError, answer_from_placement
 from placer.explain.smallest_change import (
     KINDS,
     fewest_nodes_to_mend,
@@ -19,7 +19,7 @@ from placer.explain.smallest_change import (
 from placer.explain.trial import ChangeTrials, TrialOutcome
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
-from placer_models.reasons import UnplacedVerdict
+from placer_models.reasons import UnplacedCause
 
 HEAD = (
     TWO_NUMA_NODES
@@ -402,7 +402,7 @@ def test_the_funnel_counts_nodes_rule_by_rule() -> None:
     assert [(step.rule, step.nodes) for step in one.funnel] == [
         ("", 6), ("cordon", 3), ("taints", 1), ("shared-pool", 0),
     ]  # fmt: skip
-    assert one.verdict is UnplacedVerdict.NEVER
+    assert one.verdict is UnplacedCause.NEVER
     assert one.token == "never/shared-pool"
     assert one.changes == ()
 
@@ -433,7 +433,7 @@ def test_a_stale_answer_is_refused() -> None:
     text = "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 6}}]"
     answer = expect(Placed, solve(read(text), GREEDY))
 
-    with pytest.raises(StaleAnswerError, match="does not fit the instance"):
+    with pytest.raises(PlacementMismatchError, match="does not fit the instance"):
         answer_from_placement(read(text.replace("cpu: 6", "cpu: 9")), answer.placement, 1.0)
 
 

@@ -9,7 +9,7 @@ from cli_samples import TWO_NUMA_NODES
 from instance_texts import instance_of_text
 from placer import Engine, Placed, SolveOptions, solve
 from placer.explain.explain import explain
-from placer.explain.explanation import Explanation, OutvotingPods
+from placer.explain.explanation import Explanation, PodsPlacedInstead
 from placer_models.cluster import Instance
 from worlds import tiny_instance
 
@@ -169,7 +169,7 @@ def test_who_is_outvoted_hears_by_whom_and_by_which_tier() -> None:
 
     assert one.pods == (("default", "low"),)
     assert holders(one) == [("high", 3, True)]
-    assert one.winner == OutvotingPods((("default", "high"),), "placed.priority-5")
+    assert one.winner == PodsPlacedInstead((("default", "high"),), "placed.priority-5")
     assert one.token == "outvoted/device-count"
 
 

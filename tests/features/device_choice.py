@@ -8,17 +8,17 @@ from features.quantities import quantity_instance
 from features.shares import sharing_instance
 from placer_models.cluster import Instance
 from placer_models.pod import Pod, PodSpec
-from placer_models.policy import DeviceChoice
+from placer_models.policy import DeviceChoicePolicy
 
 
 def with_device_choice(rng: Random, instance: Instance) -> Instance:
     """Let pods that ask for shares of devices choose; equal pods choose alike."""
-    one = rng.choice((*DeviceChoice, None))
+    one = rng.choice((*DeviceChoicePolicy, None))
     specs: dict[PodSpec, PodSpec] = {}
 
     def chosen(pod: Pod) -> Pod:
         if pod.spec not in specs:
-            choice = one or rng.choice((*DeviceChoice, None))
+            choice = one or rng.choice((*DeviceChoicePolicy, None))
             shares = any(request.share for request in pod.spec.requests.devices)
             specs[pod.spec] = replace(pod.spec, device_choice=choice if shares else None)
         return replace(pod, spec=specs[pod.spec])

@@ -6,7 +6,7 @@ from random import Random
 from features.feature import Feature
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU, is_mig_instance
-from placer_models.mig import TABLES, covered_slices, gpu_of
+from placer_models.mig import TABLES, covered_slices, gpu_of_mig_instance
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -57,7 +57,10 @@ def _residents(rng: Random, node: Node) -> list[RunningPod]:
     slots = [d for d in node.devices if is_mig_instance(d.type)]
     for i in range(rng.choice((0, 0, 1, 2)) if slots else 0):
         slot = rng.choice(slots)
-        parts = {(gpu_of(slot.minor), p) for p in covered_slices(node.mig, slot.type, slot.minor)}
+        parts = {
+            (gpu_of_mig_instance(slot.minor), p)
+            for p in covered_slices(node.mig, slot.type, slot.minor)
+        }
         if busy.isdisjoint(parts):
             busy |= parts
             requests = Resources(devices=(DeviceRequest(slot.type, 1),))

@@ -5,7 +5,7 @@ from random import Random
 
 from features.feature import Feature
 from placer_models.cluster import Instance, Node
-from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.pod import Gang
 from placer_models.policy import Strength
 from tiny_machines import unused_name
@@ -55,15 +55,15 @@ def _asking(rng: Random, gang: Gang) -> Gang:
 def level_rule(rng: Random) -> LevelRule:
     """Draw what a gang may ask of a level."""
     grouping = rng.choice(
-        (*[GatherOrSpread.GATHER] * 2, *[GatherOrSpread.SPREAD] * 2, GatherOrSpread.MULTIPLES)
+        (*[LevelRuleKind.GATHER] * 2, *[LevelRuleKind.SPREAD] * 2, LevelRuleKind.MULTIPLES)
     )
     strength = rng.choice(tuple(Strength))
     match grouping:
-        case GatherOrSpread.GATHER:
+        case LevelRuleKind.GATHER:
             return LevelRule(rng.choice(LEVELS), grouping, strength)
-        case GatherOrSpread.SPREAD:
+        case LevelRuleKind.SPREAD:
             return LevelRule(rng.choice(LEVELS), grouping, strength, rng.choice((1, 1, 2)))
-        case GatherOrSpread.MULTIPLES:
+        case LevelRuleKind.MULTIPLES:
             return LevelRule(rng.choice(LEVELS), grouping, count=2)
 
 

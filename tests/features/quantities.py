@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from placer_models.capacity import CapacityUnit, Quantity
+from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare, amounts_of_share, device_capacity_of
@@ -18,11 +18,11 @@ DISK = "disk"
 
 QUANTITIES = {
     DISK: (
-        ("bandwidth", CapacityUnit.UNITS),
-        ("engine", CapacityUnit.PERCENT),
-        ("space", CapacityUnit.BYTES),
+        ("bandwidth", DeviceQuantityUnit.UNITS),
+        ("engine", DeviceQuantityUnit.PERCENT),
+        ("space", DeviceQuantityUnit.BYTES),
     ),
-    GPU: (("encoders", CapacityUnit.UNITS),),
+    GPU: (("encoders", DeviceQuantityUnit.UNITS),),
 }
 """By device type, ascending by name; a device may lack any of them."""
 
@@ -65,7 +65,7 @@ def _with_quantities(rng: Random, machine: Machine) -> Machine:
         replace(like, minor=i) if alike else _device(rng, i, rng.choice(numa_nodes))
         for i in range(rng.choice((1, 2, 2, 3)))
     )
-    encoders = (Quantity("encoders", 3),) if rng.random() < 0.5 else ()
+    encoders = (DeviceQuantity("encoders", 3),) if rng.random() < 0.5 else ()
     gpus = (
         replace(d, memory_bytes=10, capacity=encoders) if d.type == GPU else d
         for d in machine.devices
@@ -76,7 +76,9 @@ def _with_quantities(rng: Random, machine: Machine) -> Machine:
 
 def _device(rng: Random, minor: int, home: int | None) -> Device:
     capacity = tuple(
-        Quantity(name, 100 if unit is CapacityUnit.PERCENT else rng.choice(TOTALS), unit)
+        DeviceQuantity(
+            name, 100 if unit is DeviceQuantityUnit.PERCENT else rng.choice(TOTALS), unit
+        )
         for name, unit in QUANTITIES[DISK]
         if rng.random() < 0.7
     )
@@ -141,8 +143,8 @@ def _spec(rng: Random, spec: PodSpec, offered: dict[str, set[str]], *, bare: boo
     )
 
 
-def _encoders(rng: Random, offered: set[str]) -> tuple[Quantity, ...]:
-    return (Quantity("encoders", rng.choice((1, 2))),) if "encoders" in offered else ()
+def _encoders(rng: Random, offered: set[str]) -> tuple[DeviceQuantity, ...]:
+    return (DeviceQuantity("encoders", rng.choice((1, 2))),) if "encoders" in offered else ()
 
 
 def _of_disks(rng: Random, offered: set[str]) -> list[DeviceRequest]:
@@ -161,7 +163,7 @@ def _share(rng: Random, offered: set[str]) -> DeviceShare:
         part = rng.choice((33, 34, 67))
         return rng.choice((DeviceShare(memory_bytes=4), DeviceShare(memory_percent=part)))
     wanted = tuple(
-        Quantity(name, rng.choice((1, 2, 3, 4, 5, 6, 7, 50)), unit)
+        DeviceQuantity(name, rng.choice((1, 2, 3, 4, 5, 6, 7, 50)), unit)
         for name, unit in QUANTITIES[DISK]
         if name in offered and rng.random() < 0.6
     )

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from random import Random
 
-from placer_models.capacity import CapacityUnit, Quantity
+from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -59,8 +59,8 @@ def with_disks(rng: Random, machine: Machine) -> Machine:
             "disk",
             i,
             capacity=(
-                Quantity("bandwidth", rng.choice((1_000, 3_000))),
-                Quantity("space", rng.choice((1, 2)) * 2**40, CapacityUnit.BYTES),
+                DeviceQuantity("bandwidth", rng.choice((1_000, 3_000))),
+                DeviceQuantity("space", rng.choice((1, 2)) * 2**40, DeviceQuantityUnit.BYTES),
             ),
         )
         for i in range(3)
@@ -70,8 +70,8 @@ def with_disks(rng: Random, machine: Machine) -> Machine:
 
 def of_disks(rng: Random) -> tuple[DeviceRequest, ...]:
     """Draw parts of disks: amounts, or percent, and maybe a whole one beside them."""
-    space = Quantity("space", rng.choice((1, 300, 700)) * GIB, CapacityUnit.BYTES)
-    bandwidth = Quantity("bandwidth", rng.choice((100, 600, 900)))
+    space = DeviceQuantity("space", rng.choice((1, 300, 700)) * GIB, DeviceQuantityUnit.BYTES)
+    bandwidth = DeviceQuantity("bandwidth", rng.choice((100, 600, 900)))
     capacity = rng.choice(((space,), (bandwidth,), (bandwidth, space)))
     share = DeviceShare(capacity=capacity) if rng.random() < 0.85 else DeviceShare(30)
     parts = [DeviceRequest("disk", rng.randint(1, 2), share)]

@@ -17,7 +17,7 @@ from placer.greedy import node_table
 from placer.greedy.chooser import choose_respecting_others
 from placer.greedy.columns import NodeColumnLayout, Numbers
 from placer.greedy.cost_bound import PlacementCostBound
-from placer.greedy.gather import gather
+from placer.greedy.gather import gather_on_one_node
 from placer.greedy.node_rows import NodeRows
 from placer.greedy.node_strategy import usable_node_points
 from placer.greedy.node_table import GreedyNodeTable
@@ -276,13 +276,13 @@ def test_a_gang_gathers_where_it_would_if_all_nodes_were_looked_into(
     members = [rng.choice(list(KINDS.values())) for _ in range(rng.randint(2, 4))]
     table, pods = crowded(gang("new", *members, gathered=True))
     before = len(looks)
-    found = gather(table, pods, len(pods))
+    found = gather_on_one_node(table, pods, len(pods))
     few = len(looks) - before
 
     monkeypatch.setattr(GreedyNodeTable, "nodes_by_bound", lambda *_: ([], []))
     plain, pods = crowded(gang("new", *members, gathered=True))
     before = len(looks)
 
-    assert gather(plain, pods, len(pods)) == found
+    assert gather_on_one_node(plain, pods, len(pods)) == found
     assert len(found) == len(members)
     assert few * 2 < len(looks) - before

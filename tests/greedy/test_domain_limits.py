@@ -6,31 +6,31 @@ from random import Random
 import pytest
 
 from placer.greedy.domain_limits import DomainCounts
-from placer_models.domains import NO_DOMAIN, NodeDomains
-from placer_models.problem.tasks import DomainTask
+from placer_models.domains import NO_DOMAIN, DomainByNode
+from placer_models.problem.tasks import ProblemDomainLimit
 
 SHAPES, NODES = 3, 4
 Placed = Counter[tuple[int, int]]
 """(shape, node) -> how many pods."""
 
 
-def drawn_task(rng: Random) -> DomainTask:
+def drawn_task(rng: Random) -> ProblemDomainLimit:
     """Draw a limit over up to two domains, beyond the fewest or in all."""
     domains = [rng.choice((0, 0, 1, NO_DOMAIN)) for _ in range(NODES)]
     known = sorted({*domains} - {NO_DOMAIN})
-    return DomainTask(
+    return ProblemDomainLimit(
         rule="some",
         asking=frozenset(rng.sample(range(SHAPES), rng.randint(1, SHAPES))),
         matches=frozenset(rng.sample(range(SHAPES), rng.randint(1, SHAPES))),
         required=rng.random() < 0.5,
         most=rng.randint(0, 2),
-        domains=NodeDomains(d if d == NO_DOMAIN else known.index(d) for d in domains),
+        domains=DomainByNode(d if d == NO_DOMAIN else known.index(d) for d in domains),
         here=tuple(rng.randint(0, 2) for _ in known),
         beyond_fewest=rng.random() < 0.5,
     )
 
 
-def beyond(task: DomainTask, placed: Placed) -> int:
+def beyond(task: ProblemDomainLimit, placed: Placed) -> int:
     """Return how many pods are beyond the limit in domains with a pod that asks."""
     counts = list(task.here)
     for (shape, node), count in placed.items():

@@ -7,7 +7,7 @@ from placer.counting.placements import Unrealisable, realise
 from placer.greedy.node_table import GreedyNodeTable
 from placer.judge.breaches import breaches
 from placer.state.batch import build_problem
-from placer_models.capacity import CapacityUnit, Quantity
+from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -27,7 +27,12 @@ def pod(name: str, *requests: DeviceRequest) -> Pod:
 
 GPU_OF_1000_BYTES = Device(GPU, 0, memory_bytes=1000)
 DISK = Device(
-    "disk", 0, capacity=(Quantity("bandwidth", 100), Quantity("space", 100, CapacityUnit.BYTES))
+    "disk",
+    0,
+    capacity=(
+        DeviceQuantity("bandwidth", 100),
+        DeviceQuantity("space", 100, DeviceQuantityUnit.BYTES),
+    ),
 )
 
 
@@ -76,7 +81,10 @@ def test_the_fullest_is_the_one_with_least_of_what_is_asked_for() -> None:
     """
 
     def disk(bandwidth: int, space: int) -> DeviceShare:
-        asked = Quantity("bandwidth", bandwidth), Quantity("space", space, CapacityUnit.BYTES)
+        asked = (
+            DeviceQuantity("bandwidth", bandwidth),
+            DeviceQuantity("space", space, DeviceQuantityUnit.BYTES),
+        )
         return DeviceShare(capacity=tuple(quantity for quantity in asked if quantity.amount))
 
     held = {1: disk(80, 10), 2: disk(10, 80)}

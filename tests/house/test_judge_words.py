@@ -16,10 +16,10 @@ WORDS = CHECKOUT / "models/placer_models"
 JUDGE = CHECKOUT / "placer/judge"
 
 TOLD_TWICE = {
-    "second_tellings/test_bound.py": ("alignment.effective_scope",),
+    "second_tellings/test_bound.py": ("alignment.effective_alignment_scope",),
     "words/test_alignment_arithmetic.py": (
         "alignment.fewest_cells",
-        "alignment.restricted_width",
+        "alignment.restricted_cell_count",
     ),
     "second_tellings/test_labels.py": (
         "affinity.AffinityTerm.looks_into",
@@ -76,7 +76,7 @@ TOLD_TWICE = {
         "resource_classes.ask_of",
         "resource_classes.resource_classes_asked_by_any",
         "resource_classes.node_load_before_new_pods",
-        "resource_classes.resource_class_totals",
+        "resource_classes.resource_class_totals_of_node",
     ),
     "second_tellings/test_expected.py": (
         "demand.ExpectedDemand.looks_at_memory",
@@ -85,7 +85,7 @@ TOLD_TWICE = {
         "expected.shapes_admitted_by",
         "expected.expected_shape_prices",
         "expected.alike_counted_together",
-        "forecast.demand_in",
+        "forecast.expected_demand_in",
     ),
     "second_tellings/test_tiers.py": (
         "goals.Tier.better",
@@ -94,7 +94,7 @@ TOLD_TWICE = {
         "optional_tiers.tiers_asked_by_instance",
     ),
     "second_tellings/test_moves.py": (
-        "moves.complete_with_current",
+        "moves.with_unplaced_at_home",
         "moves.movable_pods",
         "moves.rules_mended",
         "moves.with_movable_pods",
@@ -105,10 +105,10 @@ TOLD_TWICE = {
         "links.counts_by_class",
         "links.pair_minimum",
         "links.pair_sum",
-        "links.devices_in_usable_sets",
+        "links.usable_set_device_count",
     ),
     "links/test_allowed.py": (
-        "links.best_permitted_minimum",
+        "links.best_permitted_slowest_pair",
         "links.best_permitted_gpu_link_sum",
         "links.device_classes_by_links",
     ),
@@ -140,7 +140,7 @@ PLAIN = {
     "affinity.AffinityTerm.keys",
     "affinity.AffinityTerm.said",
     "affinity.AffinityTerm.wide",
-    "capacity.Quantity.text",
+    "capacity.DeviceQuantity.text",
     "cluster.Nodes.of",
     "cluster.RunningGang.key",
     "cpuset.format_cpu_list",

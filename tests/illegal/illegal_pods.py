@@ -5,11 +5,11 @@ from dataclasses import replace
 from random import Random
 
 from placer_models.affinity import AffinityLevel, AffinityTerm
-from placer_models.capacity import Quantity
+from placer_models.capacity import DeviceQuantity
 from placer_models.cluster import Instance
 from placer_models.device_share import DeviceShare
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
-from placer_models.policy import DeviceChoice, DeviceScope, ExclusivePolicy, QosClass
+from placer_models.policy import DeviceChoicePolicy, DeviceScope, ExclusivePolicy, QosClass
 from placer_models.topology import Hugepages
 
 LSE, LSR, LS = QosClass.LSE, QosClass.LSR, QosClass.LS
@@ -41,9 +41,9 @@ ILLEGAL: dict[str, PodSpec] = {
     "more than one GPU as a share": share_of("gpu", percent=150, memory_percent=150),
     "a negative share": share_of("gpu", percent=-50, memory_percent=-50),
     "a share of a GPU without memory": share_of("gpu", percent=50),
-    "no amount of a quantity": share_of("disk", capacity=(Quantity("space", -1),)),
+    "no amount of a quantity": share_of("disk", capacity=(DeviceQuantity("space", -1),)),
     "quantities out of order": share_of(
-        "disk", capacity=(Quantity("space", 1), Quantity("queues", 1))
+        "disk", capacity=(DeviceQuantity("space", 1), DeviceQuantity("queues", 1))
     ),
     "no container": PodSpec(()),
     "two containers of one name": PodSpec((Container("main", Resources(1000)),) * 2),
@@ -51,7 +51,7 @@ ILLEGAL: dict[str, PodSpec] = {
         asking(), scopes=(("gpu", DeviceScope.NODE), ("gpu", DeviceScope.PCIE))
     ),
     "a choice among devices without a share": replace(
-        asking(), device_choice=DeviceChoice.MOST_USED
+        asking(), device_choice=DeviceChoicePolicy.MOST_USED
     ),
     "apart on NUMA nodes without CPUs of its own": replace(
         asking(cpu_milli=1000), affinity=(INSIDE,)

@@ -10,15 +10,15 @@ from json_schemas import faults
 from placer.judge.breaches import breaches
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_cli.draw.verdict import verdict
+from placer_cli.draw.verdict import answer_summary
 from placer_cli.output import Format, json_or_yaml_text
 from placer_models.cluster import Instance, Node
 from placer_models.files.documents import documents_of
-from placer_models.instance.placement_claims import PlacementClaims, claimed_status_faults
+from placer_models.instance.placement_claims import OutcomeInFile, answer_status_faults
 from placer_models.instance.placement_file import (
     PlacementFile,
-    answer_to_json,
     placement_with_file_claims,
+    solve_answer_to_json,
 )
 from placer_models.left_out import LeftOut
 from placer_models.machines.catalogue import load_machine
@@ -67,7 +67,7 @@ def test_each_verdict_has_a_word(why: Reason, word: str) -> None:
     """
     answer = GaveUp(1.0, (Unplaced("p", "default", None, ("told",), (why,)),))
 
-    (entry,) = answer_to_json(answer, Instance((), ()), {})["unplaced"]
+    (entry,) = solve_answer_to_json(answer, Instance((), ()), {})["unplaced"]
 
     assert entry == {
         "name": "p",
@@ -85,7 +85,7 @@ def test_an_answer_without_values_says_no_word() -> None:
     """
     answer = GaveUp(1.0, (Unplaced("p", "default", None, ("told",)),))
 
-    (entry,) = answer_to_json(answer, Instance((), ()), {})["unplaced"]
+    (entry,) = solve_answer_to_json(answer, Instance((), ()), {})["unplaced"]
 
     assert entry["verdict"] is None
 
@@ -99,8 +99,8 @@ def answered(*pods: Pod) -> tuple[Answer, Instance]:
     return solve(instance, GREEDY), instance
 
 
-def claims_of(answer: Answer, instance: Instance) -> tuple[Placement, PlacementClaims]:
-    tree = answer_to_json(answer, instance, {})
+def claims_of(answer: Answer, instance: Instance) -> tuple[Placement, OutcomeInFile]:
+    tree = solve_answer_to_json(answer, instance, {})
     text = json_or_yaml_text(tree, Format.JSON)
     assert yaml.safe_load(json_or_yaml_text(tree, Format.YAML)) == json.loads(text)
     schema = PlacementFile.model_json_schema(by_alias=True)
@@ -127,9 +127,9 @@ def test_the_status_counts_illegal_pods_among_those_without_a_place(
     placement, claims = claims_of(answer, instance)
 
     assert claims.status == status
-    assert [*claimed_status_faults(claims, instance, placement)] == []
+    assert [*answer_status_faults(claims, instance, placement)] == []
     assert breaches(instance, placement) == ()
-    assert verdict(answer, instance, GREEDY).startswith(said)
+    assert answer_summary(answer, instance, GREEDY).startswith(said)
 
 
 def test_a_false_status_is_told_with_illegal_pods_counted() -> None:
@@ -139,7 +139,7 @@ def test_a_false_status_is_told_with_illegal_pods_counted() -> None:
     answer, instance = answered(FINE, BAD)
     placement, _ = claims_of(answer, instance)
 
-    told = [*claimed_status_faults(PlacementClaims("placed"), instance, placement)]
+    told = [*answer_status_faults(OutcomeInFile("placed"), instance, placement)]
 
     assert told == ["the file claims 'placed', but 1 of 2 pods are placed; that is 'partly-placed'"]
 

@@ -10,7 +10,7 @@ from illegal.illegal_pods import ILLEGAL, with_some_illegal
 from mixed_worlds import mixed_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.capacity import Quantity
+from placer_models.capacity import DeviceQuantity
 from placer_models.cluster import Instance, Node
 from placer_models.device_share import DeviceShare
 from placer_models.legal import IllegalPodError, illegal_pods
@@ -22,7 +22,7 @@ from placer_models.reasons import (
     Illegal,
     IllegalGangInGroup,
     IllegalMembers,
-    UnplacedVerdict,
+    UnplacedCause,
     verdict_of_reasons,
 )
 from tiny_pods import lone
@@ -67,14 +67,14 @@ def test_one_illegal_pod_ends_nothing(spec: PodSpec) -> None:
     (left,) = answer.unplaced
     assert left.why == (Illegal(refused.value.fault.path, refused.value.fault.message),)
     assert left.reasons == (f"illegal: {left.why[0].text}",)
-    assert verdict_of_reasons(left.why) is UnplacedVerdict.ILLEGAL
+    assert verdict_of_reasons(left.why) is UnplacedCause.ILLEGAL
 
 
 def test_a_share_that_no_device_gives_is_left_out_too() -> None:
     """
     What is illegal may depend on what the nodes have.
     """
-    share = DeviceShare(capacity=(Quantity("space", 1),))
+    share = DeviceShare(capacity=(DeviceQuantity("space", 1),))
     spec = PodSpec((Container("main", Resources(devices=(DeviceRequest("rdma", 1, share),))),))
 
     answer = asked(lone(Pod("bad", "default", spec)), lone(Pod("fine", "default", FINE)))
@@ -129,7 +129,7 @@ def test_a_gang_below_its_minimum_is_left_out_whole_and_names_who_is_illegal() -
         "illegal: gang g has 2 of 4 members left (3 are needed), for these are illegal: g-1, g-3",
     )
     assert left["g-1"].reasons[0].startswith("illegal: containers[0].requests.cpu_milli: got 1.5")
-    assert {verdict_of_reasons(one.why) for one in left.values()} == {UnplacedVerdict.ILLEGAL}
+    assert {verdict_of_reasons(one.why) for one in left.values()} == {UnplacedCause.ILLEGAL}
 
 
 def test_a_gang_group_goes_with_its_gang() -> None:
@@ -180,7 +180,7 @@ def same_worlds(seed: int, options: SolveOptions) -> None:
     assert left[: len(others)] == others
     skipped = left[len(others) :]
     assert {(one.namespace, one.name) for one in skipped} == everyone - asked_about
-    assert {verdict_of_reasons(one.why) for one in skipped} <= {UnplacedVerdict.ILLEGAL}
+    assert {verdict_of_reasons(one.why) for one in skipped} <= {UnplacedCause.ILLEGAL}
     told = {(one.namespace, one.name) for one in skipped if isinstance(one.why[0], Illegal)}
     assert told == bad.keys()
     assert _worth(found) == _worth(plain)

@@ -11,7 +11,7 @@ from placer.scheduling.decision import Batch, Change
 from placer.scheduling.errors import BadPodError, ContradictionError, PodAlreadyRunningError
 from placer.scheduling.refusal import Refusal
 from placer.search.options import Engine, SolveOptions
-from placer_models.capacity import Quantity
+from placer_models.capacity import DeviceQuantity
 from placer_models.cluster import Node
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
@@ -98,13 +98,13 @@ def test_a_pod_that_has_become_illegal_is_refused_and_ends_no_call() -> None:
     Its node's disks share no space any more: nobody may ask for any there, and the decision that
     counts on it is refused, with what is gone.
     """
-    disk = Device("disk", 0, capacity=(Quantity("space", 8),))
-    share = DeviceShare(capacity=(Quantity("space", 4),))
+    disk = Device("disk", 0, capacity=(DeviceQuantity("space", 8),))
+    share = DeviceShare(capacity=(DeviceQuantity("space", 4),))
     asked = PodSpec((Container("main", Resources(devices=(DeviceRequest("disk", 1, share),))),))
     scheduler = Scheduler([Node("n", replace(DGX, devices=(disk,)))])
     batch = Batch((lone(Pod("late", "default", asked)),))
     decision = scheduler.place(batch, 60, dry_run=True, options=GREEDY)
-    other = replace(disk, capacity=(Quantity("queues", 8),))
+    other = replace(disk, capacity=(DeviceQuantity("queues", 8),))
     scheduler.update_node(Node("n", replace(DGX, devices=(other,))))
 
     refusal = expect(Refusal, scheduler.confirm(decision))

@@ -12,10 +12,10 @@ from placer.judge.breaches import breaches
 from placer.load import load_placement
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
-from placer_models.bound import bound_to
+from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Instance
 from placer_models.files.errors import InputError
-from placer_models.instance.placement_file import answer_to_json
+from placer_models.instance.placement_file import solve_answer_to_json
 from placer_models.placement import Placed
 
 BOX = """
@@ -53,7 +53,7 @@ def test_a_running_pod_is_bound_where_its_file_says(
     instance = read(f"{BOX}running: [{{name: r, node: n, {said}}}]")
     (runner,) = instance.running
 
-    assert bound_to(runner.placement, runner.pod.spec, instance.nodes[0]) == homes
+    assert numa_nodes_bound_to(runner.placement, runner.pod.spec, instance.nodes[0]) == homes
     assert runner.placement.cpuset == cpus
     assert reread(instance, lambda _: False) == instance
 
@@ -86,7 +86,7 @@ def test_a_numa_node_without_cpus_is_named_by_memory(where: str, read: Read) -> 
     (runner,) = instance.running
     (again,) = reread(instance, lambda _: False).running
 
-    assert 2 in bound_to(runner.placement, runner.pod.spec, instance.nodes[0])
+    assert 2 in numa_nodes_bound_to(runner.placement, runner.pod.spec, instance.nodes[0])
     assert again == runner
 
 
@@ -113,7 +113,7 @@ def test_an_answer_is_verified_from_its_file(read: Read, tmp_path: Path) -> None
     """
     instance = read(f"{BOX}pods: [{{name: a, requests: {{cpu: 12}}}}]")
     answer = expect(Placed, solve(instance, SolveOptions(workers=1, seed=1)))
-    tree = answer_to_json(answer, instance, {})
+    tree = solve_answer_to_json(answer, instance, {})
     path = tmp_path / "p.json"
     path.write_text(json.dumps(tree))
     counted = dict(answer.placement.pods[0].cpu_milli or ())

@@ -11,12 +11,12 @@ from instance_texts import reread
 from placer.load import load_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.bound import bound_to
+from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Instance
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
-from placer_models.instance.node_file import node_placement_of, node_placement_to_dict
+from placer_models.instance.node_file import node_placement_to_dict, read_node_placement
 from placer_models.node_placement import NodePlacement
 from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy, NumaStrategy
 
@@ -167,7 +167,7 @@ def test_running_pods_are_read_under_the_defaults(
     instance = read(f"{HEAD}defaults: {{numaPolicy: SingleNUMANode}}\n{world}")
     (runner,), (node,) = instance.running, instance.nodes
 
-    assert bound_to(runner.placement, runner.pod.spec, node) == {0}
+    assert numa_nodes_bound_to(runner.placement, runner.pod.spec, node) == {0}
     assert "LS pods run in a pool and own no CPUs" in refusal(f"{HEAD}{world}")
 
 
@@ -178,7 +178,7 @@ def test_the_document_of_a_node_keeps_them() -> None:
     instance = load_instance([FILE])
     node = instance.nodes[0]
     tree = node_placement_to_dict(NodePlacement(node))
-    again = node_placement_of(documents_of(json.dumps(tree), Path("a.json"))[0])
+    again = read_node_placement(documents_of(json.dumps(tree), Path("a.json"))[0])
 
     assert again.node.defaults == node.defaults != NO_DEFAULTS
     plain = node_placement_to_dict(NodePlacement(replace(node, defaults=NO_DEFAULTS)))

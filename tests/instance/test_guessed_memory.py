@@ -16,7 +16,7 @@ from placer.load import load_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_cli.exits import Exit
-from placer_models.bound import bound_to
+from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, Infeasible, Placed
 from placer_models.reasons import Blocked, FewMembers
@@ -159,7 +159,9 @@ def test_restricted_pods_have_as_many_numa_nodes_as_they_need(read: Read) -> Non
     """
     instance = read(text(ls("wide", 12, 80), ls("small", 4, 4), policy="Restricted"))
     (node,) = instance.nodes
-    homes = {r.pod.name: bound_to(r.placement, r.pod.spec, node) for r in instance.running}
+    homes = {
+        r.pod.name: numa_nodes_bound_to(r.placement, r.pod.spec, node) for r in instance.running
+    }
 
     assert misfits_of(instance) == ()
     assert homes["wide"] == {0, 1}
@@ -446,7 +448,7 @@ def _in_their_pools(instance: Instance) -> Instance:
     found = []
     for r in instance.running:
         if not r.pod.spec.qos.owns_cpus:
-            homes = bound_to(r.placement, r.pod.spec, node)
+            homes = numa_nodes_bound_to(r.placement, r.pod.spec, node)
             cpus = frozenset(
                 c for c in topology.online - owned if topology.cpu[c].numa_node in homes
             )

@@ -9,7 +9,7 @@ from json_schemas import faults
 from placer_models.cluster import Instance
 from placer_models.files.part import json_schema
 from placer_models.instance.schema import InstanceFile
-from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.policy import GatherLevel, Strength
 
 HEAD = "apiVersion: placer/v1\nkind: Instance\n"
@@ -42,24 +42,24 @@ def test_labels_name_domains_and_a_node_may_say_otherwise(read: Callable[..., In
     ("words", "gathered", "rules"),
     [
         ("gather: node", True, []),
-        ("gather: rack", False, [LevelRule("rack", GatherOrSpread.GATHER)]),
-        ("gather: {required: [node, zone]}", True, [LevelRule("zone", GatherOrSpread.GATHER)]),
+        ("gather: rack", False, [LevelRule("rack", LevelRuleKind.GATHER)]),
+        ("gather: {required: [node, zone]}", True, [LevelRule("zone", LevelRuleKind.GATHER)]),
         (
             "gather: {required: zone, preferred: [rack, node]}",
             False,
             [
-                LevelRule("zone", GatherOrSpread.GATHER),
-                LevelRule("rack", GatherOrSpread.GATHER, PREFERRED),
-                LevelRule("node", GatherOrSpread.GATHER, PREFERRED),
+                LevelRule("zone", LevelRuleKind.GATHER),
+                LevelRule("rack", LevelRuleKind.GATHER, PREFERRED),
+                LevelRule("node", LevelRuleKind.GATHER, PREFERRED),
             ],
         ),
         (
             "spread: {required: {rack: 2}, preferred: {node: 1}}, multiples: {zone: 4}",
             False,
             [
-                LevelRule("rack", GatherOrSpread.SPREAD, REQUIRED, 2),
-                LevelRule("node", GatherOrSpread.SPREAD, PREFERRED, 1),
-                LevelRule("zone", GatherOrSpread.MULTIPLES, REQUIRED, 4),
+                LevelRule("rack", LevelRuleKind.SPREAD, REQUIRED, 2),
+                LevelRule("node", LevelRuleKind.SPREAD, PREFERRED, 1),
+                LevelRule("zone", LevelRuleKind.MULTIPLES, REQUIRED, 4),
             ],
         ),
     ],

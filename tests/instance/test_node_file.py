@@ -8,12 +8,12 @@ import pytest
 
 from placer.load import load_any, load_instance
 from placer.node.document import placement_of_node
-from placer.node.pools import with_cpus_of_all
+from placer.node.pools import with_cpus_of_each_container
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
-from placer_models.instance.node_file import node_placement_of, node_placement_to_dict
+from placer_models.instance.node_file import node_placement_to_dict, read_node_placement
 from placer_models.node_placement import NodePlacement
 from placer_models.placement import PartlyPlaced, Placed
 
@@ -22,7 +22,7 @@ INSTANCES = Path(__file__).parents[2] / "instances"
 
 def read(tree: object) -> NodePlacement:
     """Return the document of a JSON tree."""
-    return node_placement_of(documents_of(json.dumps(tree), Path("a.json"))[0])
+    return read_node_placement(documents_of(json.dumps(tree), Path("a.json"))[0])
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_what_is_written_is_read_again(name: str) -> None:
         again = read(tree)
 
         assert again.generation == 7
-        assert again.pods == document.pods == with_cpus_of_all(document).pods
+        assert again.pods == document.pods == with_cpus_of_each_container(document).pods
         assert again.node.machine.topology == node.machine.topology
         assert node_placement_to_dict(again) == tree
 

@@ -9,12 +9,12 @@ import pytest
 from answers import expect
 from instance_texts import instance_of_text
 from placer.judge.measure import measure
-from placer.load import is_catalogue_machine, load_instance, load_placement_with_claims
+from placer.load import is_catalogue_machine, load_instance, load_placement_with_outcome
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.files.errors import InputError
 from placer_models.instance.placement_claims import false_tiers
-from placer_models.instance.placement_file import answer_to_json
+from placer_models.instance.placement_file import solve_answer_to_json
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Infeasible
@@ -57,7 +57,9 @@ def test_the_options_go_before_the_file() -> None:
     instance = load_instance([FILE])
     asked = replace(GREEDY, strategy=NodeStrategy.PACK)
 
-    said = [answer_to_json(solve(instance, o), instance, {})["strategy"] for o in (GREEDY, asked)]
+    said = [
+        solve_answer_to_json(solve(instance, o), instance, {})["strategy"] for o in (GREEDY, asked)
+    ]
 
     assert said == ["least-requested", "pack"]
 
@@ -72,7 +74,7 @@ def test_an_answer_without_places_names_it_too() -> None:
     )
     answer = expect(Infeasible, solve(nowhere, SolveOptions(workers=1, seed=1)))
 
-    assert answer_to_json(answer, nowhere, {})["strategy"] == "least-requested"
+    assert solve_answer_to_json(answer, nowhere, {})["strategy"] == "least-requested"
 
 
 def test_what_is_claimed_is_of_the_strategy_that_the_answer_names(tmp_path: Path) -> None:
@@ -82,8 +84,10 @@ def test_what_is_claimed_is_of_the_strategy_that_the_answer_names(tmp_path: Path
     instance = load_instance([FILE])
     packed = replace(instance, strategy=NodeStrategy.PACK)
     file = tmp_path / "placement.json"
-    file.write_text(json.dumps(answer_to_json(solve(packed, GREEDY), packed, {})), encoding="utf-8")
-    placement, claims = load_placement_with_claims(file)
+    file.write_text(
+        json.dumps(solve_answer_to_json(solve(packed, GREEDY), packed, {})), encoding="utf-8"
+    )
+    placement, claims = load_placement_with_outcome(file)
 
     assert claims.strategy is NodeStrategy.PACK
     assert list(false_tiers(claims, measure(packed, placement))) == []

@@ -13,7 +13,7 @@ from placer_models.environment import value_fault
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
 from placer_models.goals import ALIGNMENT, placed_tier
-from placer_models.instance.placement_file import answer_to_json, placement_from_document
+from placer_models.instance.placement_file import placement_from_document, solve_answer_to_json
 from placer_models.placement import (
     Answer,
     Bottleneck,
@@ -75,7 +75,7 @@ def test_a_placement_is_read_back_as_it_was(pods: list[PodPlacement]) -> None:
     Every CPU, byte, page, device and variable of every pod.
     """
     placement = Placement(tuple(pods))
-    text = json.dumps(answer_to_json(Placed(placement, ()), NOWHERE, {}))
+    text = json.dumps(solve_answer_to_json(Placed(placement, ()), NOWHERE, {}))
 
     assert placement_from_document(documents_of(text, Path("a.json"))[0]) == placement
 
@@ -98,7 +98,7 @@ def test_each_outcome_has_its_word(status: str) -> None:
     """
     answer: Answer = ANSWERS[status]
 
-    written = answer_to_json(answer, NOWHERE, {"total_s": 1.5})
+    written = solve_answer_to_json(answer, NOWHERE, {"total_s": 1.5})
 
     assert list(written) == [
         "apiVersion", "kind", "status", "strategy", "tiers", "pods", "moves", "unplaced",
@@ -119,7 +119,7 @@ def test_an_answer_has_the_promised_fields() -> None:
     tiers = (TierValue(ALIGNMENT, 2, 1, False, BoundSource.SUMS, binds),)
     answer = PartlyPlaced(Placement((pod,)), tiers, UNPLACED)
 
-    written = answer_to_json(answer, NOWHERE, {})
+    written = solve_answer_to_json(answer, NOWHERE, {})
 
     assert written["tiers"] == [
         {
@@ -170,7 +170,7 @@ def test_pods_stand_in_the_order_of_the_instance() -> None:
     gang = Gang("g", "default", tuple(Pod(name, "default", spec) for name in "cab"), 3)
     places = tuple(PodPlacement(name, "default", "g", "n", frozenset()) for name in "abc")
 
-    written = answer_to_json(Placed(Placement(places), ()), Instance((), (gang,)), {})
+    written = solve_answer_to_json(Placed(Placement(places), ()), Instance((), (gang,)), {})
 
     assert [pod["name"] for pod in written["pods"]] == ["c", "a", "b"]
 

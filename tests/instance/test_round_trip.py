@@ -24,7 +24,7 @@ from placer_models.instance.build import machine_from_document
 from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.instance.writer import instance_to_dict
 from placer_models.machines.catalogue import catalogue_machine_names, load_machine
-from placer_models.network import NODE_LEVEL, GatherOrSpread
+from placer_models.network import NODE_LEVEL, LevelRuleKind
 from placer_models.pod import Gang, Pod
 from placer_models.policy import BindPolicy, GatherLevel, Strength
 from placer_models.topology import Topology
@@ -153,7 +153,7 @@ def _in_order(instance: Instance) -> Instance:
     """Return the instance with what gangs ask in the order of files."""
     order = [
         (grouping, strength)
-        for grouping in GatherOrSpread
+        for grouping in LevelRuleKind
         for strength in (Strength.REQUIRED, Strength.PREFERRED)
     ]
     gangs = []

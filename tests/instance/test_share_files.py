@@ -18,11 +18,11 @@ from placer_models.annotations.device_allocated import (
     read_device_allocated,
     write_device_allocated,
 )
-from placer_models.capacity import CapacityUnit, Quantity
+from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.cluster import Instance
 from placer_models.device_share import DeviceShare
 from placer_models.files.errors import InputError
-from placer_models.instance.placement_file import answer_to_json
+from placer_models.instance.placement_file import solve_answer_to_json
 from placer_models.placement import DeviceGrant, Infeasible, Placed
 from placer_models.pod import DeviceRequest
 
@@ -115,7 +115,7 @@ def test_an_answer_with_shares_is_verified_from_its_file(
     """
     instance = read(f"{BOX}pods: [{{name: a, requests: {{koordinator.sh/gpu: 33}}}}]")
     answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.EXACT, workers=1)))
-    tree = answer_to_json(answer, instance, {})
+    tree = solve_answer_to_json(answer, instance, {})
     path = tmp_path / "p.json"
     path.write_text(json.dumps(tree))
     placement = load_placement(path)
@@ -149,7 +149,7 @@ def test_all_of_the_memory_with_half_of_the_compute_stays_half_of_it(
     answer = expect(Placed, solve(instance, SolveOptions(engine=engine, workers=1, seed=1)))
     half, other, tenth = answer.placement.pods
     path = tmp_path / "p.json"
-    path.write_text(json.dumps(answer_to_json(answer, instance, {})))
+    path.write_text(json.dumps(solve_answer_to_json(answer, instance, {})))
     written = write_device_allocated(allocations_of(half, instance.nodes[0]))
 
     assert len({p.devices[0].minor for p in (half, other, tenth)}) == 3
@@ -198,7 +198,10 @@ machines:
       - {type: disk, count: 1, capacity: {scratch: {amount: 1k, unit: bytes}}, memory: 1Gi}
 nodes: [{name: n, machine: box}]
 """
-SPACE, QUEUES = Quantity("space", 5 * GIB, CapacityUnit.BYTES), Quantity("queues", 2_000)
+SPACE, QUEUES = (
+    DeviceQuantity("space", 5 * GIB, DeviceQuantityUnit.BYTES),
+    DeviceQuantity("queues", 2_000),
+)
 
 
 @pytest.mark.parametrize(
@@ -208,15 +211,15 @@ SPACE, QUEUES = Quantity("space", 5 * GIB, CapacityUnit.BYTES), Quantity("queues
         ("capacity: {space: 5368709120}", DeviceShare(capacity=(SPACE,))),
         (
             "capacity: {engine: 30}",
-            DeviceShare(capacity=(Quantity("engine", 30, CapacityUnit.PERCENT),)),
+            DeviceShare(capacity=(DeviceQuantity("engine", 30, DeviceQuantityUnit.PERCENT),)),
         ),
         (
             "capacity: {engine: 30%}",
-            DeviceShare(capacity=(Quantity("engine", 30, CapacityUnit.PERCENT),)),
+            DeviceShare(capacity=(DeviceQuantity("engine", 30, DeviceQuantityUnit.PERCENT),)),
         ),
         (
             "capacity: {scratch: 7}",
-            DeviceShare(capacity=(Quantity("scratch", 7, CapacityUnit.BYTES),)),
+            DeviceShare(capacity=(DeviceQuantity("scratch", 7, DeviceQuantityUnit.BYTES),)),
         ),
         ("percent: 50", DeviceShare(50)),
         ("memory: 5Mi", DeviceShare(memory_bytes=5 * 2**20)),
@@ -270,7 +273,7 @@ def test_an_answer_with_amounts_is_verified_from_its_file(
         "  - {name: a, shares: [{type: disk, capacity: {space: 5Gi, engine: 30, queues: 7}}]}"
     )
     answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.EXACT, workers=1)))
-    tree = answer_to_json(answer, instance, {})
+    tree = solve_answer_to_json(answer, instance, {})
     path = tmp_path / "p.json"
     path.write_text(json.dumps(tree))
 

@@ -13,7 +13,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.files.errors import InputError
-from placer_models.instance.placement_file import answer_to_json
+from placer_models.instance.placement_file import solve_answer_to_json
 from placer_models.placement import Placed
 
 BOX = """
@@ -62,7 +62,7 @@ def test_a_placement_file_says_how_many_they_are(tmp_path: Path) -> None:
     instance = instance_of_text(pods("requests: {rdma: 1}, allocateStrategy: {rdma: ApplyForAll}"))
     answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1)))
     path = tmp_path / "placement.json"
-    path.write_text(json.dumps(answer_to_json(answer, instance, {})), "utf-8")
+    path.write_text(json.dumps(solve_answer_to_json(answer, instance, {})), "utf-8")
 
     placement = load_placement(path)
     assert placement.pods[0].minors("rdma") == (0, 1)

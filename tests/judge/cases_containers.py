@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from judge.hand import ALL_CPUS, Edge, asks, node, put, world
-from placer_models.bound import numa_nodes_held
+from placer_models.bound import numa_nodes_of_memory_and_devices
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device_share import DeviceShare
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
@@ -59,10 +59,10 @@ def holding(
     if place.cpuset != parse_cpu_list(ALL_CPUS):
         return replace(place, containers=tuple(named))
     own = [
-        (each, numa_nodes_held(each, node()).union(count), count)
+        (each, numa_nodes_of_memory_and_devices(each, node()).union(count), count)
         for each, count in zip(named, milli, strict=False)
     ]
-    homes = numa_nodes_held(place, node()).union(*(at for _, at, _ in own))
+    homes = numa_nodes_of_memory_and_devices(place, node()).union(*(at for _, at, _ in own))
     return replace(
         place,
         cpuset=_cpus(homes),

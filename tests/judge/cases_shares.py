@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from judge.hand import ALL_CPUS, MACHINE, Edge, node, pod, put, world
-from placer_models.capacity import CapacityUnit, Quantity
+from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
 from placer_models.placement import DeviceGrant, PodPlacement
@@ -51,8 +51,8 @@ A_BIT_MORE = share(51, None, 50)
 
 def amounts(space: int, queues: int = 0) -> DeviceShare:
     """Return a share of a disk: so much space, and maybe queues."""
-    asked = [Quantity("queues", queues)] if queues else []
-    return DeviceShare(capacity=(*asked, Quantity("space", space, CapacityUnit.BYTES)))
+    asked = [DeviceQuantity("queues", queues)] if queues else []
+    return DeviceShare(capacity=(*asked, DeviceQuantity("space", space, DeviceQuantityUnit.BYTES)))
 
 
 def storing(name: str, *shares: DeviceShare) -> Pod:
@@ -72,7 +72,7 @@ DISK = Device(
     "disk",
     0,
     memory_bytes=0,
-    capacity=(Quantity("queues", 8), Quantity("space", 10, CapacityUnit.BYTES)),
+    capacity=(DeviceQuantity("queues", 8), DeviceQuantity("space", 10, DeviceQuantityUnit.BYTES)),
 )
 """Ten bytes of space, and eight queues."""
 

@@ -7,10 +7,10 @@ from judge.hand import placed
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer_models.goals import GATHERING
-from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.policy import Strength
 
-GATHER, SPREAD, WISH = GatherOrSpread.GATHER, GatherOrSpread.SPREAD, Strength.PREFERRED
+GATHER, SPREAD, WISH = LevelRuleKind.GATHER, LevelRuleKind.SPREAD, Strength.PREFERRED
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from placer_models.links import (
     best_pair_sum,
     counts_by_class,
     device_classes_by_links,
-    devices_in_usable_sets,
     pair_minimum,
     pair_sum,
+    usable_set_device_count,
 )
 from tiny_machines import tiny_machine
 
@@ -69,7 +69,7 @@ def test_links_agree_with_plain_enumeration(seed: int) -> None:
             counts = counts_by_class(board, gpus_of_set)
             assert pair_minimum(board, counts) == slowest(links, gpus_of_set)
             assert pair_sum(board, counts) == total(links, gpus_of_set)
-            assert devices_in_usable_sets(board, counts) == usable(links, minors, gpus_of_set)
+            assert usable_set_device_count(board, counts) == usable(links, minors, gpus_of_set)
     assert best_pair_minimum(board, len(minors) + 1) is None
     assert best_pair_sum(board, len(minors) + 1) is None
 
@@ -86,6 +86,6 @@ def test_links_agree_on_a_board_of_nine() -> None:
     board = device_classes_by_links(tuple(Device("gpu", i) for i in range(9)), links)
     minors = tuple(range(9))
 
-    assert devices_in_usable_sets(board, counts_by_class(board, minors)) == usable(
+    assert usable_set_device_count(board, counts_by_class(board, minors)) == usable(
         links, minors, minors
     )

@@ -15,7 +15,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, RunningGang, RunningPod
 from placer_models.goals import MOVES, OPENED
 from placer_models.moves import with_movable_pods
-from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, AlignmentScope, GatherLevel, QosClass, Strength
@@ -185,7 +185,7 @@ def test_members_of_a_gang_move_as_it_allows() -> None:
     """
     One that asks for nothing lets each go alone; one that asks for places, all or nobody.
     """
-    near = LevelRule("node", GatherOrSpread.GATHER, Strength.PREFERRED)
+    near = LevelRule("node", LevelRuleKind.GATHER, Strength.PREFERRED)
 
     assert homes(in_a_gang_that_is_known(one_running())) == ["r"]
     assert homes(two_of_a_gang()) == ["r"]

@@ -17,7 +17,7 @@ from placer_models.node_strategy import (
     AskByResourceClass,
     NodeStrategy,
     StrategyNodeLoad,
-    mean_share_alone,
+    mean_share_if_pod_came_alone,
     mean_share_scores,
     score_added_by_one_more,
     variance_score,
@@ -181,12 +181,12 @@ def test_scores_of_pods_together_are_their_own_and_what_is_added() -> None:
     load = StrategyNodeLoad(NodeStrategy.LEAST_REQUESTED, 0, (1, 1), (3, 7))
     three = load.with_pod(a).with_pod(b).with_pod(b)
 
-    assert mean_share_alone(load, a) == MILLION * 2 // 3
+    assert mean_share_if_pod_came_alone(load, a) == MILLION * 2 // 3
     assert score_added_by_one_more(load, a, b) == MILLION // 3
     assert score_added_by_one_more(load, b, a) == MILLION // 6
     assert mean_share_scores(three) == (
-        mean_share_alone(load, a)
-        + 2 * mean_share_alone(load, b)
+        mean_share_if_pod_came_alone(load, a)
+        + 2 * mean_share_if_pod_came_alone(load, b)
         + 2 * (MILLION // 3 + MILLION // 6)
         + 2 * score_added_by_one_more(load, b, b)
     )

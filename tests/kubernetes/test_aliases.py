@@ -13,7 +13,7 @@ from placer.kubernetes.emit.placed_pods import EmittedFile
 from placer.kubernetes.emit.writer import object_file_text
 from placer.load import load_instance
 from placer_models.files.errors import InputError
-from placer_models.files.tree import Mapping, as_json
+from placer_models.files.tree import Mapping, tree_to_json
 from placer_models.files.yaml_tree import read_yaml
 from placer_models.kubernetes.stream import ReadObject, read_objects
 
@@ -104,7 +104,7 @@ def test_both_readers_of_yaml_follow_any_aliases(value: Any) -> None:
     """
     text = yaml.dump({"value": value})
 
-    assert as_json(read_yaml(text, "x")[0]) == {"value": value}
+    assert tree_to_json(read_yaml(text, "x")[0]) == {"value": value}
 
 
 @given(sharing())
@@ -227,4 +227,4 @@ def test_an_instance_file_with_aliases_is_the_file_without() -> None:
     (tree,) = read_yaml(text, "x")
     assert isinstance(tree, Mapping)
 
-    assert as_json(tree) == {"a": {"b": 1}, "c": [{"b": 1}, {"b": 1}]}
+    assert tree_to_json(tree) == {"a": {"b": 1}, "c": [{"b": 1}, {"b": 1}]}

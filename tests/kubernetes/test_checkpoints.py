@@ -18,7 +18,7 @@ from placer_models.kubernetes.checkpoints.device_manager import (
     HeldByKubelet,
     read_device_manager_checkpoint,
 )
-from placer_models.kubernetes.checkpoints.go_types import MEND, CheckpointError
+from placer_models.kubernetes.checkpoints.go_types import MEND, KubeletCheckpointError
 from placer_models.kubernetes.checkpoints.memory_manager import (
     MemoryBlock,
     read_memory_manager_state,
@@ -142,7 +142,7 @@ def refused(format: str, data: bytes) -> bool:
     """Return whether a file with this content is refused."""
     try:
         READ[format](data.decode())
-    except (CheckpointError, UnicodeDecodeError):
+    except (KubeletCheckpointError, UnicodeDecodeError):
         return True
     return False
 
@@ -319,7 +319,7 @@ def test_where_the_kubelet_is_lax_we_are_not(format: str, text: str, words: str)
     """
     One message: the field, what it says, what was expected, and what to do.
     """
-    with pytest.raises(CheckpointError) as caught:
+    with pytest.raises(KubeletCheckpointError) as caught:
         READ[format](text)
     message = str(caught.value)
     assert message.startswith(words)
@@ -361,7 +361,7 @@ def test_a_plugins_answer_that_is_none_is_named() -> None:
         "Data": {"PodDeviceEntries": [entry], "RegisteredDevices": None},
         "Checksum": fnv_1a(shown.encode()),
     }
-    with pytest.raises(CheckpointError) as caught:
+    with pytest.raises(KubeletCheckpointError) as caught:
         read_device_manager_checkpoint(json.dumps(tree))
     assert str(caught.value) == (
         "Data.PodDeviceEntries[0].AllocResp: is no ContainerAllocateResponse of a device plugin: "
@@ -387,5 +387,5 @@ def test_any_text_is_refused_with_one_message(format: str, text: str) -> None:
     """
     Never with a traceback.
     """
-    with pytest.raises(CheckpointError):
+    with pytest.raises(KubeletCheckpointError):
         READ[format](text)

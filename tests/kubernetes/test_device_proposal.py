@@ -18,13 +18,13 @@ from placer_models.kubernetes.join import joined_node
 from placer_models.kubernetes.node import node_part
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
-from placer_models.kubernetes.pod_containers import RequestContext
+from placer_models.kubernetes.pod_containers import PodRequestContext
 from placer_models.kubernetes.pod_spec import asked_by
 from placer_models.kubernetes.topology import topology_part
 from placer_models.placement import DeviceGrant
 from placer_models.pod import DeviceRequest
 
-GPUS = RequestContext(types=frozenset({"gpu", "rdma"}))
+GPUS = PodRequestContext(types=frozenset({"gpu", "rdma"}))
 
 IDS = ("GPU-98583a5c-c155-9cf6-f955-03c189d3dbfb", "GPU-7f6410b9-bdf7-f9a5-de09-aa5ec31a7124")
 

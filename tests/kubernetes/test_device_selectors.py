@@ -3,7 +3,11 @@
 import pytest
 
 from placer_models.kubernetes.device_attributes import ListedDevice, parse_version
-from placer_models.kubernetes.device_selector import SelectorError, device_meets, read_cel_selector
+from placer_models.kubernetes.device_selector import (
+    UnsupportedSelectorError,
+    device_meets,
+    read_cel_selector,
+)
 
 GPU = ListedDevice(
     "gpu.nvidia.com",
@@ -80,7 +84,7 @@ def test_all_other_cel_is_refused(expression: str, message: str) -> None:
     """
     With the part that is not understood.
     """
-    with pytest.raises(SelectorError) as caught:
+    with pytest.raises(UnsupportedSelectorError) as caught:
         read_cel_selector(expression)
     assert message in str(caught.value)
 

@@ -12,7 +12,7 @@ from placer_models.kubernetes.node import node_part
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_class import KoordinatorPriorityClass
-from placer_models.kubernetes.pod_containers import RequestContext
+from placer_models.kubernetes.pod_containers import PodRequestContext
 from placer_models.kubernetes.pod_gang import pod_group_part
 from placer_models.kubernetes.pod_spec import asked_by
 from placer_models.kubernetes.topology import topology_part
@@ -30,7 +30,7 @@ from placer_models.policy import (
 )
 from placer_models.taints import UNSCHEDULABLE, TaintEffect
 
-GPUS = RequestContext(types=frozenset({"gpu", "rdma"}))
+GPUS = PodRequestContext(types=frozenset({"gpu", "rdma"}))
 DOMAIN = "scheduling.koordinator.sh/"
 
 
@@ -204,7 +204,7 @@ def test_init_containers_sidecars_and_overhead_count_as_in_kubernetes() -> None:
         overhead={"cpu": "250m", "memory": "64Mi"},
     )
     found["spec"]["containers"] = [container("a", "1"), container("b", "2500m")]
-    asked = asked_by(pod_part(found), RequestContext()).spec.requests
+    asked = asked_by(pod_part(found), PodRequestContext()).spec.requests
 
     assert asked.cpu_milli == 5000 + 250  # first alone; else 1 + 3, and 1 + 1 + 2.5
     assert asked.memory_bytes == 64 * 2**20
@@ -215,12 +215,12 @@ def test_amounts_are_rounded_up_as_kubernetes_rounds_them() -> None:
     A part of a byte, a part of a thousandth of a CPU; more than that is the same amount.
     """
     found = pod(requests={"cpu": "0.0005", "memory": "0.1Gi"})
-    asked = asked_by(pod_part(found), RequestContext()).spec.requests
+    asked = asked_by(pod_part(found), PodRequestContext()).spec.requests
     assert (asked.cpu_milli, asked.memory_bytes) == (1, 107374183)
     assert asked_by(
-        pod_part(pod(requests={"memory": "128974848000m"})), RequestContext()
+        pod_part(pod(requests={"memory": "128974848000m"})), PodRequestContext()
     ).spec.requests == (
-        asked_by(pod_part(pod(requests={"memory": "128974848"})), RequestContext()).spec.requests
+        asked_by(pod_part(pod(requests={"memory": "128974848"})), PodRequestContext()).spec.requests
     )
 
 
@@ -229,7 +229,7 @@ def test_requests_of_the_pod_go_before_those_of_its_containers() -> None:
     Resource by resource, as pod-level resources do.
     """
     found = pod(requests={"cpu": "1", "memory": "1Gi"}, resources={"requests": {"cpu": "3"}})
-    asked = asked_by(pod_part(found), RequestContext()).spec.requests
+    asked = asked_by(pod_part(found), PodRequestContext()).spec.requests
     assert (asked.cpu_milli, asked.memory_bytes) == (3000, 2**30)
 
 
@@ -238,7 +238,7 @@ def test_a_limit_alone_is_the_request() -> None:
     As Kubernetes fills it in.
     """
     found = pod(requests={}, limits={"cpu": "2", "example.com/token": "3", "hugepages-2Mi": "4Mi"})
-    asked = asked_by(pod_part(found), RequestContext()).spec.requests
+    asked = asked_by(pod_part(found), PodRequestContext()).spec.requests
     assert (asked.cpu_milli, asked.extended) == (2000, (("example.com/token", 3),))
     assert asked.pages_of(2 * 2**20) == 2
 
@@ -282,7 +282,7 @@ def test_without_known_devices_gpus_are_an_extended_resource() -> None:
     A plain amount, like any other.
     """
     asked = asked_by(
-        pod_part(pod(requests={"nvidia.com/gpu": "2"})), RequestContext()
+        pod_part(pod(requests={"nvidia.com/gpu": "2"})), PodRequestContext()
     ).spec.requests
     assert (asked.devices, asked.extended) == ((), (("nvidia.com/gpu", 2),))
 
@@ -308,7 +308,7 @@ def test_the_qos_class_of_a_pod_that_asks_for_cpus_is_that_of_its_label_else_ls(
     amounts = {"cpu": "2", "memory": "1Gi"}
     more = {} if priority is None else {"priority": priority}
     found = pod(requests=amounts, limits=amounts, labels=labels, **more)
-    assert asked_by(pod_part(found), RequestContext()).spec.qos is qos
+    assert asked_by(pod_part(found), PodRequestContext()).spec.qos is qos
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_batch_and_free_pods_that_ask_for_no_cpus_run_on_what_others_leave(
     """
     amounts = {"kubernetes.io/batch-cpu": "2000", "memory": "1Gi"}
     found = pod(requests=amounts, labels=labels, priority=priority)
-    assert asked_by(pod_part(found), RequestContext()).spec.qos is QosClass.BE
+    assert asked_by(pod_part(found), PodRequestContext()).spec.qos is QosClass.BE
 
 
 @pytest.mark.parametrize(
@@ -378,7 +378,7 @@ def test_a_pod_that_asks_for_nothing_is_best_effort() -> None:
     """
     As Kubernetes has it: no CPUs, no memory.
     """
-    assert asked_by(pod_part(pod(requests={})), RequestContext()).spec.qos is QosClass.BE
+    assert asked_by(pod_part(pod(requests={})), PodRequestContext()).spec.qos is QosClass.BE
 
 
 def test_annotations_say_what_a_pod_wants_of_cpus() -> None:
@@ -392,12 +392,12 @@ def test_annotations_say_what_a_pod_wants_of_cpus() -> None:
         },
         f"{DOMAIN}numa-topology-spec": {"numaTopologyPolicy": "SingleNUMANode"},
     }
-    spec = asked_by(pod_part(lsr(annotations=said)), RequestContext()).spec
+    spec = asked_by(pod_part(lsr(annotations=said)), PodRequestContext()).spec
     assert (spec.bind, spec.bind_strength) == (BindPolicy.FULL_PCPUS, Strength.REQUIRED)
     assert spec.exclusive is ExclusivePolicy.PCPU_LEVEL
     assert spec.alignment is AlignmentPolicy.SINGLE_NUMA_NODE
 
-    spec = asked_by(pod_part(pod(annotations=said)), RequestContext()).spec
+    spec = asked_by(pod_part(pod(annotations=said)), PodRequestContext()).spec
     assert (spec.bind, spec.exclusive) == (BindPolicy.DEFAULT, None)
 
 

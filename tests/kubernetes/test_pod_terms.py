@@ -11,7 +11,7 @@ from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_terms import (
     ORDINARY,
     TermContext,
-    interpret_spread_constraints,
+    complete_spread_constraints,
     resolve_written_terms,
 )
 from placer_models.selectors import LabelExpression, SelectorOperator
@@ -164,7 +164,7 @@ def test_topology_keys_are_labels_of_nodes(key: str, around: TermContext, topolo
     term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": "db"}}}
     (found,) = terms_of(pod(affinity={"podAntiAffinity": {REQUIRED: [term]}}), around)
     spread = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule"}
-    (constraint,) = interpret_spread_constraints(
+    (constraint,) = complete_spread_constraints(
         pod_part(pod(topologySpreadConstraints=[spread])).constraints.spread, around
     )
 
@@ -208,7 +208,7 @@ def test_spread_constraints_are_read() -> None:
         "nodeTaintsPolicy": "Honor",
     }
     found = pod(labels={"hash": "7"}, topologySpreadConstraints=[{**hard, "minDomains": 3}, soft])
-    first, second = interpret_spread_constraints(pod_part(found).constraints.spread, ORDINARY)
+    first, second = complete_spread_constraints(pod_part(found).constraints.spread, ORDINARY)
     assert first == SpreadConstraint("zone", labels=(("app", "web"), ("hash", "7")), min_domains=3)
     assert (second.topology, second.max_skew, second.required) == ("node", 2, False)
     assert (second.by_selector, second.by_taints) == (False, True)

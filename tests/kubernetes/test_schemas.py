@@ -19,7 +19,7 @@ from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import object_file_text
 from placer.kubernetes.objects import Objects
 from placer.node.discover import take_inventory, to_machine
-from placer.node.discover.report import DiscoverOutputKind, to_document
+from placer.node.discover.report import DiscoverOutputKind, discovered_to_json
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.files.errors import InputError
@@ -106,7 +106,7 @@ def test_what_discover_writes_passes_the_schemas(kind: DiscoverOutputKind) -> No
     """
     Both objects of a node that Placer looked into itself.
     """
-    check_object(to_document(to_machine(take_inventory(HOST, [])), kind))
+    check_object(discovered_to_json(to_machine(take_inventory(HOST, [])), kind))
 
 
 def test_devices_that_are_written_are_read_again() -> None:
@@ -115,7 +115,7 @@ def test_devices_that_are_written_are_read_again() -> None:
     """
     found = to_machine(take_inventory(HOST, []))
 
-    part = device_part(to_document(found, DiscoverOutputKind.DEVICE))
+    part = device_part(discovered_to_json(found, DiscoverOutputKind.DEVICE))
 
     assert part.identity.name == found.node().name
     for read, known in zip(part.devices, found.machine.devices, strict=True):
@@ -138,7 +138,7 @@ def test_devices_that_are_known_by_number_alone_are_not_written(tmp_path: Path) 
     found = to_machine(take_inventory(file, []))
 
     with pytest.raises(InputError, match="gpu 0 has neither an id nor a bus id"):
-        to_document(found, DiscoverOutputKind.DEVICE)
+        discovered_to_json(found, DiscoverOutputKind.DEVICE)
 
 
 WRONG = [

@@ -15,7 +15,7 @@ from placer_cli.exits import Exit
 from placer_models.cluster import Instance
 from placer_models.kubernetes.who_waits import WaitingPodFilter
 from placer_models.placement import Answer, Infeasible, PartlyPlaced
-from placer_models.reasons import UnplacedVerdict, verdict_of_reasons
+from placer_models.reasons import UnplacedCause, verdict_of_reasons
 
 GATES = [{"name": "example.com/quota"}]
 
@@ -49,7 +49,7 @@ def reasons(instance: Instance) -> dict[str, str]:
     """Return name -> reason of each pod that nobody is asked about."""
     answer = answered(instance)
     assert isinstance(answer, PartlyPlaced | Infeasible)
-    asked = [verdict_of_reasons(one.why) is UnplacedVerdict.NOT_ASKED for one in answer.unplaced]
+    asked = [verdict_of_reasons(one.why) is UnplacedCause.NOT_ASKED for one in answer.unplaced]
     return {
         one.name: one.reasons[0]
         for one, unasked in zip(answer.unplaced, asked, strict=True)

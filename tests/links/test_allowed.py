@@ -10,15 +10,15 @@ from links.boards import Gpus, random_free, random_gpus
 from placer_models.device import PartitionTable
 from placer_models.links import (
     LinkedDeviceClasses,
-    best_permitted,
+    allowed_device_sets,
+    best_permitted_devices,
     best_permitted_gpu_link_sum,
-    best_permitted_minimum,
+    best_permitted_slowest_pair,
     count_offered_device_sets,
     counts_by_class,
     device_classes_by_links,
     is_partition,
     most_disjoint_sets,
-    offered_sets,
     partitions_matter_for,
 )
 from placer_models.policy import DeviceScope
@@ -92,18 +92,18 @@ def test_what_is_offered_is_what_a_pod_may_have(
 
     for size in range(1, len(world.devices) + 1):
         sets = allowed(size, free)
-        selections = offered_sets(found, size, counts_by_class(found, free), scope)
+        selections = allowed_device_sets(found, size, counts_by_class(found, free), scope)
         assert {s.counts for s in selections} == {counts_by_class(found, s) for s in sets}
         assert count_offered_device_sets(found, size, counts_by_class(found, free), scope) == len(
             selections
         )
         every = allowed(size, world.minors)
         least = max(map(world.pair_minimum, every), default=None)
-        assert best_permitted_minimum(found, size, scope) == least
+        assert best_permitted_slowest_pair(found, size, scope) == least
         assert best_permitted_gpu_link_sum(found, size, scope) == max(
             map(world.pair_sum, every), default=None
         )
-        best = best_permitted(found, size, counts_by_class(found, free), scope)
+        best = best_permitted_devices(found, size, counts_by_class(found, free), scope)
         assert (best is None) == (not sets)
         if best is not None:
             preferred = [s for s in sets if tuple(sorted(s)) in table] or sets

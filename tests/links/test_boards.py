@@ -15,12 +15,12 @@ from placer_models.links import (
     count_device_selections,
     counts_by_class,
     device_classes_by_links,
-    devices_in_usable_sets,
     lowest_free_minors,
     most_disjoint_sets,
     pair_minimum,
     pair_sum,
     selections,
+    usable_set_device_count,
 )
 from placer_models.links.heaviest import heaviest_sets
 from placer_models.links.merged import merged_by_bandwidth
@@ -171,9 +171,9 @@ def test_what_is_usable_counts_each_size_by_itself() -> None:
     """
     Eight GPUs in bridged pairs: 8 singles, 4 pairs, and any 4 or 8, as nothing is faster.
     """
-    assert devices_in_usable_sets(BRIDGED.board, (2, 2, 2, 2)) == 8 + 8 + 8 + 8
-    assert devices_in_usable_sets(BRIDGED.board, (1, 1, 1, 1)) == 4 + 0 + 4 + 0
-    assert devices_in_usable_sets(BRIDGED.board, (2, 2, 0, 0)) == 4 + 4 + 4 + 0
+    assert usable_set_device_count(BRIDGED.board, (2, 2, 2, 2)) == 8 + 8 + 8 + 8
+    assert usable_set_device_count(BRIDGED.board, (1, 1, 1, 1)) == 4 + 0 + 4 + 0
+    assert usable_set_device_count(BRIDGED.board, (2, 2, 0, 0)) == 4 + 4 + 4 + 0
 
 
 def test_a_rack_of_72_gpus_is_counted_and_not_listed() -> None:
@@ -185,7 +185,7 @@ def test_a_rack_of_72_gpus_is_counted_and_not_listed() -> None:
 
     assert best is not None
     assert best.counts == (4,) * 9 + (0,) * 9
-    assert devices_in_usable_sets(rack.board, rack.board.sizes) == 4 * 72
+    assert usable_set_device_count(rack.board, rack.board.sizes) == 4 * 72
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_an_empty_board_has_no_sets_but_the_empty_one() -> None:
     assert best_pair_minimum(board, 1) is None
     assert best_selection(board, 1, ()) is None
     assert selections(board, 0, ())[0].counts == ()
-    assert devices_in_usable_sets(board, ()) == 0
+    assert usable_set_device_count(board, ()) == 0
 
 
 def test_no_set_has_a_negative_size() -> None:

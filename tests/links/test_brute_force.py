@@ -10,12 +10,12 @@ from placer_models.links import (
     best_selection,
     count_device_selections,
     counts_by_class,
-    devices_in_usable_sets,
     lowest_free_minors,
     most_disjoint_sets,
     pair_minimum,
     pair_sum,
     selections,
+    usable_set_device_count,
 )
 from placer_models.links.heaviest import heaviest_sets
 from placer_models.links.merged import merged_by_bandwidth
@@ -145,4 +145,4 @@ def test_usable_points_are_the_most_disjoint_fast_sets(seed: int) -> None:
 
     for size in SIZES:
         assert most_disjoint_sets(world.board, size, counts) == world.disjoint(size, free)
-    assert devices_in_usable_sets(world.board, counts) == world.usable(free)
+    assert usable_set_device_count(world.board, counts) == world.usable(free)

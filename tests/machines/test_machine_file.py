@@ -7,7 +7,7 @@ import yaml
 
 from placer_models.cluster import Machine
 from placer_models.cpuset import format_cpu_list
-from placer_models.instance.machine_parts import MachineError
+from placer_models.instance.machine_parts import MachineFileError
 from placer_models.instance.machine_schema import MachineFile, to_machine
 from placer_models.policy import CoreKind
 from placer_models.topology import Hugepages
@@ -348,7 +348,7 @@ def test_a_file_that_contradicts_itself_is_refused(more: str, words: str) -> Non
     """
     The message begins with the field at fault and says what is wrong there.
     """
-    with pytest.raises(MachineError) as refused:
+    with pytest.raises(MachineFileError) as refused:
         read(SMALL + more)
 
     assert words in str(refused.value)

@@ -13,7 +13,7 @@ from typing import IO
 from node import tenant
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.agent.agent import Agent
-from placer.node.agent.inbox import DocumentInbox
+from placer.node.agent.inbox import InboxFolder
 from placer.node.cgroup_files import KernelCgroupFiles
 from placer.node.cgroups import CPU, CPUSET, Cgroups
 from placer.node.host import HostMachine
@@ -76,7 +76,7 @@ class BesideATenant:
             self.cgroups,
             lambda: HostMachine("n0", self.all),
             AppliedState(folder / "state"),
-            DocumentInbox(self.documents, "n0"),
+            InboxFolder(self.documents, "n0"),
             root=f"{self.top}/placer",
         )
         self.node: Node = a_node(max(self.all) + 1, 1)

@@ -130,7 +130,7 @@ def stand_in(folder: Path, cpus: str) -> None:
 
     locks.RUN = folder.parent / "run"
     host = HostMachine("n0", parse_cpu_list(cpus))
-    run.kernel_files = lambda: FolderCgroups(folder, cpus)
+    run.kernel_cgroup_files = lambda: FolderCgroups(folder, cpus)
     run.read_host = lambda **options: host
 
 

@@ -12,11 +12,11 @@ from typing import Any
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import GIB, a_document, a_node, a_pod
 from node.systemd_stand_in import written
-from placer.node.apply import apply, carry_out, recover
+from placer.node.apply import apply, carry_out, recover_apply
 from placer.node.cgroups import Cgroups
 from placer.node.container_lookup import container_cgroup_path
-from placer.node.cpu_order import classes_conflict
-from placer.node.errors import NodeRefusedError, ObserveOnlyError
+from placer.node.cpu_order import qos_classes_may_not_share_cpu
+from placer.node.errors import ObserveOnlyError, RefusedByNodeError
 from placer.node.host import HostMachine
 from placer.node.plan import CgroupPlan, cgroup_plan_of
 from placer.node.pools import pools_of
@@ -296,7 +296,7 @@ class Transition:
         units = KilledUnits(tree, files, clock) if isinstance(tree, FakeV2) else None
         cgroups = Cgroups(files, units)
         try:
-            recover(cgroups, state)
+            recover_apply(cgroups, state)
             if not only_recover and state.applied() != self.after:
                 carry_out(self.after, self.plan, cgroups, state)
         except Killed:
@@ -327,7 +327,7 @@ class Transition:
             both = has[one] & has[other]
             if both and pod_of[one] != pod_of[other]:
                 pairs = product(classes[one], classes[other])
-                legal = not all(classes_conflict(*pair) for pair in pairs)
+                legal = not all(qos_classes_may_not_share_cpu(*pair) for pair in pairs)
                 assert legal, f"{one} and {other} are both on {format_cpu_list(both)}"
 
 
@@ -398,7 +398,7 @@ def a_transition(seed: int, version: int, *, systemd: bool) -> Transition | None
     found = Transition(before, after, tree, host)
     try:
         return found if found.plan.operations else None
-    except NodeRefusedError:
+    except RefusedByNodeError:
         return None
 
 
@@ -534,7 +534,7 @@ def _fail_once(
         )
     except ObserveOnlyError:
         raise AssertionError(f"{path}: one failure is taken back") from None
-    except NodeRefusedError as error:
+    except RefusedByNodeError as error:
         refused = str(error)
     else:  # What follows the commit may fail: a cgroup stays until the next run.
         assert {p: t for p, t in texts(tree).items() if p in ends[1]} == ends[1]
@@ -557,5 +557,5 @@ def _fail_for_good(transition: Transition, number: int) -> None:
         del state.files["stopped"]
         transition.run(tree, state)
         assert state.files["applied"] == transition.after
-    except NodeRefusedError:
+    except RefusedByNodeError:
         assert number == 0 or texts(tree) == texts(transition.tree)

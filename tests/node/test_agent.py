@@ -10,7 +10,7 @@ import pytest
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.agent.agent import REPAIRS_A_MINUTE, Agent, OnDrift
-from placer.node.agent.inbox import MAX_DOCUMENT_BYTES, DocumentInbox
+from placer.node.agent.inbox import MAX_DOCUMENT_BYTES, InboxFolder
 from placer.node.agent.metrics import AgentMetrics
 from placer.node.cgroups import Cgroups
 from placer.node.host import HostMachine
@@ -45,7 +45,7 @@ class Node:
             self.cgroups,
             lambda: self.host,
             AppliedState(self.folder / "state"),
-            DocumentInbox(self.documents, "n0"),
+            InboxFolder(self.documents, "n0"),
             clock=lambda: self.now_s,
             **options,
         )
@@ -487,13 +487,13 @@ class TestInbox:
     """Which files are documents, and which are refused."""
 
     @pytest.fixture
-    def inbox(self, tmp_path: Path) -> DocumentInbox:
+    def inbox(self, tmp_path: Path) -> InboxFolder:
         """An empty folder of ours."""
         folder = tmp_path / "documents"
         folder.mkdir(mode=0o700)
-        return DocumentInbox(folder, "n0")
+        return InboxFolder(folder, "n0")
 
-    def put(self, inbox: DocumentInbox, name: str, document: NodePlacement) -> Path:
+    def put(self, inbox: InboxFolder, name: str, document: NodePlacement) -> Path:
         path = inbox.folder / name
         path.with_name(f".{name}").write_text(json.dumps(node_placement_to_dict(document)))
         return path.with_name(f".{name}").replace(path)

@@ -19,10 +19,10 @@ from prometheus_client import CollectorRegistry, Counter
 
 from placer.node.agent import serve
 from placer.node.agent import watch as watch_module
-from placer.node.agent.run import notify_systemd, watchdog_s
-from placer.node.agent.serve import Server, check_local_address
+from placer.node.agent.run import notify_systemd, watchdog_ping_interval_s
+from placer.node.agent.serve import AgentMetricsServer, check_local_address
 from placer.node.agent.watch import ANYTHING, CgroupWatch, WaitInterrupter
-from placer.node.errors import NodeRefusedError
+from placer.node.errors import RefusedByNodeError
 
 NOBODY = 65534
 
@@ -51,12 +51,12 @@ def asked(connection: http.client.HTTPConnection, path: str) -> tuple[int, str]:
 
 
 @contextmanager
-def serving(address: str, **says: Callable[[], object]) -> Iterator[Server]:
+def serving(address: str, **says: Callable[[], object]) -> Iterator[AgentMetricsServer]:
     """A server that counts one thing."""
     registry = CollectorRegistry()
     Counter("placer_test", "A test.", registry=registry).inc()
     alive, trouble = says.get("alive", lambda: True), says.get("trouble", list)
-    server = Server(address, registry, alive, trouble)
+    server = AgentMetricsServer(address, registry, alive, trouble)
     try:
         yield server
     finally:
@@ -145,8 +145,8 @@ class TestServer:
             assert asked(UnixConnection(left), "/healthz")[0] == 200
 
         left.write_text("mine")
-        with pytest.raises(NodeRefusedError, match="is there and no socket; name another path"):
-            Server(f"unix:{left}", CollectorRegistry(), lambda: True, list)
+        with pytest.raises(RefusedByNodeError, match="is there and no socket; name another path"):
+            AgentMetricsServer(f"unix:{left}", CollectorRegistry(), lambda: True, list)
         assert left.read_text() == "mine"
 
     def test_a_port_that_is_taken_is_refused(self) -> None:
@@ -154,8 +154,8 @@ class TestServer:
         With what the kernel says.
         """
         why = "Address already in use; name another address"
-        with serving("127.0.0.1:0") as server, pytest.raises(NodeRefusedError, match=why):
-            Server(f"127.0.0.1:{server.port}", CollectorRegistry(), lambda: True, list)
+        with serving("127.0.0.1:0") as server, pytest.raises(RefusedByNodeError, match=why):
+            AgentMetricsServer(f"127.0.0.1:{server.port}", CollectorRegistry(), lambda: True, list)
 
     @pytest.mark.parametrize(
         ("address", "why"),
@@ -399,7 +399,7 @@ class TestNotify:
         monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()) if pid == "me" else pid)
         monkeypatch.setenv("WATCHDOG_USEC", microseconds)
 
-        assert watchdog_s() == seconds
+        assert watchdog_ping_interval_s() == seconds
 
 
 class TestWatch:

@@ -25,7 +25,7 @@ from placer.node.agent.agent import OnDrift
 from placer.node.agent.run import AgentOptions, run_agent
 from placer.node.cgroup_files import CgroupFiles
 from placer.node.cgroups import CPU, CPUS, CPUSET, MEMORY, PIDS, Cgroups
-from placer.node.errors import NodeRefusedError
+from placer.node.errors import RefusedByNodeError
 from placer.node.state import OBSERVE_ONLY, AppliedState
 from placer_cli.exits import Exit
 from placer_models.cpuset import format_cpu_list
@@ -267,7 +267,7 @@ def meanwhile(what: Callable[[], object]) -> Iterator[None]:
 @pytest.fixture
 def here(folder: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """A node in a folder, whose agent runs in this process."""
-    for name in ("kernel_files", "read_host"):
+    for name in ("kernel_cgroup_files", "read_host"):
         monkeypatch.setattr(run_module, name, getattr(run_module, name))
     stand_in(folder.kernel.files.folder, "0-7")
     monkeypatch.setenv("NOTIFY_SOCKET", str(folder.folder / "notify"))
@@ -394,7 +394,7 @@ def test_two_agents_of_one_node_are_refused(here: World) -> None:
     def happens() -> None:
         here.hear("READY=1")
         second = AppliedState(here.folder / "state").locked()
-        with pytest.raises(NodeRefusedError, match="another Placer works with"), second:
+        with pytest.raises(RefusedByNodeError, match="another Placer works with"), second:
             pass
         assert here.asked("/healthz")[0] == 200
 

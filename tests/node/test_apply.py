@@ -8,7 +8,7 @@ from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
-from placer.node.errors import ImpossibleDocumentError, NodeRefusedError, ObserveOnlyError
+from placer.node.errors import ImpossibleDocumentError, ObserveOnlyError, RefusedByNodeError
 from placer.node.host import HostMachine
 from placer.node.plan import cgroup_plan_of
 from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedState
@@ -114,7 +114,9 @@ def test_a_root_that_is_a_unit_of_systemd_is_refused(cgroups: Cgroups, state: Ap
     """
     host = HostMachine("n0", HOST.present, systemd=True)
 
-    with pytest.raises(NodeRefusedError, match=r"/placer.slice: placer.slice is a unit .* --root"):
+    with pytest.raises(
+        RefusedByNodeError, match=r"/placer.slice: placer.slice is a unit .* --root"
+    ):
         apply(a_document(a_pod("a")), cgroups, host, state, root="placer.slice")
 
     assert not cgroups.exists("placer.slice")
@@ -194,7 +196,7 @@ def test_without_a_shared_cpu_a_circle_is_refused(cgroups: Cgroups, state: Appli
     apply(a_document(a_pod("a", LSE, "0-3"), a_pod("b", LSE, "4-7")), cgroups, HOST, state)
     swapped = a_document(a_pod("a", LSE, "4-7"), a_pod("b", LSE, "0-3"), generation=2)
 
-    with pytest.raises(NodeRefusedError, match="wait for each other's CPUs"):
+    with pytest.raises(RefusedByNodeError, match="wait for each other's CPUs"):
         apply(swapped, cgroups, HOST, state)
 
     assert [cpus_in(cgroups, pod) for pod in "ab"] == ["0-3", "4-7"]
@@ -324,7 +326,9 @@ def test_a_missing_controller_above_is_named(state: AppliedState) -> None:
     files = FakeV2()
     files.write("cgroup.subtree_control", "-cpuset")
 
-    with pytest.raises(NodeRefusedError, match=r"/ is not ours .* write '\+cpuset' to its cgroup"):
+    with pytest.raises(
+        RefusedByNodeError, match=r"/ is not ours .* write '\+cpuset' to its cgroup"
+    ):
         apply(a_document(a_pod("a")), Cgroups(files), HOST, state)
 
     assert not files.exists("placer")
@@ -336,7 +340,7 @@ def test_cpus_that_are_offline_are_refused(cgroups: Cgroups, state: AppliedState
     """
     cgroups.files.set_online(3, False)
 
-    with pytest.raises(NodeRefusedError, match="CPUs 3, which are not online"):
+    with pytest.raises(RefusedByNodeError, match="CPUs 3, which are not online"):
         apply(a_document(a_pod("a", LSE, "2-3")), cgroups, HOST, state)
     assert not cgroups.exists("placer")
     apply(a_document(a_pod("a", LSE, "0-1"), a_pod("c")), cgroups, HOST, state)
@@ -426,7 +430,7 @@ def test_a_missing_right_is_named(cgroups: Cgroups, state: AppliedState) -> None
     """
     cgroups.files.set_user(1000)
 
-    with pytest.raises(NodeRefusedError, match=r"no right to write .*placer"):
+    with pytest.raises(RefusedByNodeError, match=r"no right to write .*placer"):
         apply(a_document(a_pod("a")), cgroups, HOST, state)
 
     assert not (state.folder / JOURNAL).exists()
@@ -438,7 +442,7 @@ def test_a_read_only_mount_is_named(cgroups: Cgroups, state: AppliedState) -> No
     """
     cgroups.files.set_read_only(True)
 
-    with pytest.raises(NodeRefusedError, match="Read-only file system"):
+    with pytest.raises(RefusedByNodeError, match="Read-only file system"):
         apply(a_document(a_pod("a")), cgroups, HOST, state)
 
 
@@ -453,7 +457,7 @@ def test_a_limit_below_what_is_used_is_refused(cgroups: Cgroups, state: AppliedS
     cgroups.files.read = lambda p: str(GIB + 1) if p == path else read(p)
     cgroups.files.exists = lambda p: p == path or exists(p)
 
-    with pytest.raises(NodeRefusedError, match="more than its limit"):
+    with pytest.raises(RefusedByNodeError, match="more than its limit"):
         apply(
             a_document(a_pod("a", limits=ContainerLimits(None, GIB)), generation=2),
             cgroups,
@@ -498,7 +502,9 @@ def test_a_full_disk_refuses_before_the_first_write(
 
     monkeypatch.setattr("placer.node.state.os.fsync", full)
 
-    with pytest.raises(NodeRefusedError, match=r"journal cannot be written .* nothing was changed"):
+    with pytest.raises(
+        RefusedByNodeError, match=r"journal cannot be written .* nothing was changed"
+    ):
         apply(a_document(a_pod("a")), cgroups, HOST, state)
 
     assert not cgroups.exists("placer")
@@ -595,7 +601,7 @@ def test_without_a_commit_all_is_taken_back(
 
     monkeypatch.setattr(state, "commit", full)
     document = a_document(a_pod("c"), a_pod("a", LSE, "0-1"), generation=2)
-    with pytest.raises(NodeRefusedError, match=r"No space left .* is taken back"):
+    with pytest.raises(RefusedByNodeError, match=r"No space left .* is taken back"):
         apply(document, cgroups, HOST, state)
 
     assert cpus_in(cgroups, "c") == "0-7"
@@ -616,7 +622,7 @@ def test_after_the_commit_a_full_disk_takes_nothing_back(
 
     with monkeypatch.context() as patch:
         patch.setattr(state, "finished", full)
-        with pytest.raises(NodeRefusedError, match="does what the document says, but"):
+        with pytest.raises(RefusedByNodeError, match="does what the document says, but"):
             apply(document, cgroups, HOST, state)
 
     assert cpus_in(cgroups, "a") == "0-1"
@@ -637,7 +643,7 @@ def test_the_effect_is_proven_not_believed(cgroups: Cgroups, state: AppliedState
 
     cgroups.files.write = crooked
     document = a_document(a_pod("c"), a_pod("a", LSE, "0-1"), generation=2)
-    with pytest.raises(NodeRefusedError, match=r"wrote '0-1', and it says '0'; .* is taken back"):
+    with pytest.raises(RefusedByNodeError, match=r"wrote '0-1', and it says '0'; .* is taken back"):
         apply(document, cgroups, HOST, state)
 
     assert cpus_in(cgroups, "c") == "0-7"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from node.environment_readers import awkward_values, read_by_docker, read_by_systemd
 from node.node_documents import a_document, a_pod
-from placer.node.pools import with_cpus_of_all
+from placer.node.pools import with_cpus_of_each_container
 from placer.node.render.cdi import cdi_spec
 from placer.node.render.environment import (
     environment_file,
@@ -22,7 +22,7 @@ from placer.node.targets import container_targets
 from placer_models.environment import MAX_VALUE_BYTES, Env, value_fault, variable_name_fault
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
-from placer_models.instance.node_file import node_placement_of, node_placement_to_dict
+from placer_models.instance.node_file import node_placement_to_dict, read_node_placement
 from placer_models.node_placement import NodePlacement, NodePod
 
 BAD_NAMES = ("", "A B", "A=1\nLD_PRELOAD", "A\n", "1A", "A-B", "a.b", " A", "Ä", "A" * 256, "A\0")
@@ -51,7 +51,7 @@ ENVIRONMENTS = st.dictionaries(NAMES, VALUES, max_size=6)
 
 def read(tree: object) -> NodePlacement:
     """Return the document of a JSON tree."""
-    return node_placement_of(documents_of(json.dumps(tree), Path("a.json"))[0])
+    return read_node_placement(documents_of(json.dumps(tree), Path("a.json"))[0])
 
 
 def with_env(env: Env, **parts: Env) -> NodePod:
@@ -140,7 +140,7 @@ def test_a_document_with_such_a_variable_names_the_field(name: str, value: str) 
     The pod's variables and those of a container, each at its place.
     """
     for path in ([], ["containers", 0]):
-        tree = node_placement_to_dict(with_cpus_of_all(a_document(a_pod("a"))))
+        tree = node_placement_to_dict(with_cpus_of_each_container(a_document(a_pod("a"))))
         part = tree["pods"][0]["placement"]
         for step in path:
             part = part[step]

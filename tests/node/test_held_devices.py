@@ -10,7 +10,7 @@ from node.fake_cgroupfs import FakeV2
 from node.node_documents import a_document, a_node, a_pod, holding
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
-from placer.node.errors import ImpossibleDocumentError, NodeRefusedError
+from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
 from placer.node.held_devices import given_twice
 from placer.node.host import HostMachine
 from placer.node.plan import cgroup_plan_of
@@ -205,7 +205,7 @@ def test_beside_a_corrupt_checkpoint_no_devices_are_given(tmp_path: Path) -> Non
         "n0", held_fault="kubelet_internal_checkpoint: Checksum: the file is corrupt"
     )
 
-    with pytest.raises(NodeRefusedError, match=r"nobody can tell which devices .* is corrupt"):
+    with pytest.raises(RefusedByNodeError, match=r"nobody can tell which devices .* is corrupt"):
         apply(document(holding(A, gpu=(1,))), cgroups, host, AppliedState(tmp_path))
     assert not cgroups.exists("placer")
     assert apply(document(A), cgroups, host, AppliedState(tmp_path)).plan.operations

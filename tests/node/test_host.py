@@ -6,7 +6,7 @@ import pytest
 
 from kubernetes.kubelet_rows import row_of
 from placer.node.host import read_host
-from placer.node.mounts import MountError, kernel_files
+from placer.node.mounts import MountError, kernel_cgroup_files
 
 V2 = "30 25 0:26 / {where} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate"
 V1 = "3{n} 25 0:2{n} / /sys/fs/cgroup/{name} {mode},nosuid - cgroup cgroup rw,{name}"
@@ -36,7 +36,9 @@ def test_the_unified_hierarchy_is_used(tmp_path: Path) -> None:
     """
     Version 2 is where its controllers are.
     """
-    found = kernel_files(mountinfo(tmp_path, BUSY, unified(tmp_path, "cpuset cpu memory pids")))
+    found = kernel_cgroup_files(
+        mountinfo(tmp_path, BUSY, unified(tmp_path, "cpuset cpu memory pids"))
+    )
 
     assert (found.version, found.mounts) == (2, {"": tmp_path / "v2"})
 
@@ -47,7 +49,7 @@ def test_a_unified_hierarchy_without_controllers_counts_for_nothing(tmp_path: Pa
     """
     lines = [v1("cpuset"), v1("cpu,cpuacct"), v1("memory"), unified(tmp_path, "")]
 
-    found = kernel_files(mountinfo(tmp_path, *lines))
+    found = kernel_cgroup_files(mountinfo(tmp_path, *lines))
 
     assert found.version == 1
     assert {name: str(path) for name, path in found.mounts.items()} == {
@@ -61,12 +63,12 @@ def test_hugetlb_is_used_where_it_is_and_never_in_the_way(tmp_path: Path) -> Non
     """
     Beside the others on version 1; on the other version it does not count.
     """
-    both = kernel_files(mountinfo(tmp_path, v1("cpuset"), v1("hugetlb")))
+    both = kernel_cgroup_files(mountinfo(tmp_path, v1("cpuset"), v1("hugetlb")))
     assert set(both.mounts) == {"cpuset", "hugetlb"}
-    alone = kernel_files(mountinfo(tmp_path, v1("cpuset"), unified(tmp_path, "hugetlb")))
+    alone = kernel_cgroup_files(mountinfo(tmp_path, v1("cpuset"), unified(tmp_path, "hugetlb")))
     assert (alone.version, set(alone.mounts)) == (1, {"cpuset"})
     rest = unified(tmp_path, "cpuset cpu memory pids")
-    assert kernel_files(mountinfo(tmp_path, v1("hugetlb"), rest)).version == 2
+    assert kernel_cgroup_files(mountinfo(tmp_path, v1("hugetlb"), rest)).version == 2
 
 
 def test_half_of_each_version_is_refused(tmp_path: Path) -> None:
@@ -76,7 +78,7 @@ def test_half_of_each_version_is_refused(tmp_path: Path) -> None:
     lines = [v1("cpuset"), unified(tmp_path, "memory pids")]
 
     with pytest.raises(MountError, match=r"cpuset are on cgroup v1 and memory, pids on v2; .*boot"):
-        kernel_files(mountinfo(tmp_path, *lines))
+        kernel_cgroup_files(mountinfo(tmp_path, *lines))
 
 
 def test_no_mount_and_a_read_only_mount_are_refused(tmp_path: Path) -> None:
@@ -84,9 +86,9 @@ def test_no_mount_and_a_read_only_mount_are_refused(tmp_path: Path) -> None:
     Each with the command that helps.
     """
     with pytest.raises(MountError, match="no cgroup file system with the cpuset controller"):
-        kernel_files(mountinfo(tmp_path, BUSY))
+        kernel_cgroup_files(mountinfo(tmp_path, BUSY))
     with pytest.raises(MountError, match="mounted read-only; 'mount -o remount,rw"):
-        kernel_files(mountinfo(tmp_path, v1("cpuset", "ro")))
+        kernel_cgroup_files(mountinfo(tmp_path, v1("cpuset", "ro")))
 
 
 def proc(folder: Path, **cgroups: str) -> Path:

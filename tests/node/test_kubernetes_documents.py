@@ -9,7 +9,7 @@ from cli_samples import written
 from kubernetes_worlds import lsr, node, pod, topology
 from node.fake_cgroupfs import FakeV1, FakeV2
 from placer.node.agent.agent import Agent
-from placer.node.agent.inbox import DocumentInbox
+from placer.node.agent.inbox import InboxFolder
 from placer.node.cgroups import Cgroups
 from placer.node.host import HostMachine
 from placer.node.state import AppliedState
@@ -71,7 +71,7 @@ def test_the_kubelets_containers_are_where_the_solver_put_their_pods(
         cgroups,
         lambda: HostMachine("n1", parse_cpu_list("0-7")),
         AppliedState(tmp_path / "state"),
-        DocumentInbox(documents, "n1"),
+        InboxFolder(documents, "n1"),
     )
     agent.begin()
     agent.take()

@@ -8,9 +8,9 @@ from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
-from placer.node.errors import NodeRefusedError
+from placer.node.errors import RefusedByNodeError
 from placer.node.host import HostMachine, read_host
-from placer.node.no_cgroups import BlankFiles
+from placer.node.no_cgroups import StubRootCgroup
 from placer.node.operations import CgroupOperationKind
 from placer.node.plan import CgroupPlan, cgroup_plan_of
 from placer.node.render.cgroup import page_size_name
@@ -96,7 +96,7 @@ def test_limits_of_memory_and_swap_are_taken_back_in_reverse(
     document = a_document(
         a_pod("a", limits=ContainerLimits(None, then[0] * GIB, 9, then[1] * GIB)), generation=2
     )
-    with pytest.raises(NodeRefusedError, match="what was done before it is taken back"):
+    with pytest.raises(RefusedByNodeError, match="what was done before it is taken back"):
         apply(document, cgroups, HOST, state)
 
     assert limits_of(cgroups) == first
@@ -172,7 +172,7 @@ def test_a_word_about_memory_is_taken_back(state: AppliedState) -> None:
     write = cgroups.files.write
     cgroups.files.write = lambda p, text: write(p, "x" if p.endswith("cpu.shares") else text)
 
-    with pytest.raises(NodeRefusedError, match="taken back"):
+    with pytest.raises(RefusedByNodeError, match="taken back"):
         apply(a_document(a_pod("a", milli=900), generation=2), cgroups, HOST, state)
 
     assert cgroups.files.read(path) == "0"
@@ -241,7 +241,7 @@ def test_a_plan_for_another_machine_has_all_of_it() -> None:
     """
     What that kernel lacks is not known here.
     """
-    plan = cgroup_plan_of(SWAP_AND_PAGES, Cgroups(BlankFiles(NODE)), HostMachine("n0"))
+    plan = cgroup_plan_of(SWAP_AND_PAGES, Cgroups(StubRootCgroup(NODE)), HostMachine("n0"))
 
     assert plan.lacking == ()
     assert {"memory.swap.max", "hugetlb.2MB.max", "hugetlb.2MB.rsvd.max"} <= {*files_of(plan)}

@@ -13,12 +13,12 @@ import yaml
 from node.fake_cgroupfs import FakeV1, FakeV2
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
-from placer.node.errors import ImpossibleDocumentError, NodeRefusedError
+from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
 from placer.node.host import HostMachine
 from placer.node.state import AppliedState
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
-from placer_models.instance.node_file import node_placement_of, node_placement_to_dict
+from placer_models.instance.node_file import node_placement_to_dict, read_node_placement
 
 FILE = Path(__file__).parents[2] / "instances" / "nodes" / "small.yaml"
 GOOD = yaml.safe_load(FILE.read_text())
@@ -87,7 +87,7 @@ def test_a_slip_is_refused_in_one_line_or_is_none(tmp_path: Path) -> None:
             state.folder.mkdir()
             apply(document, cgroups, HOST, state)
             assert apply(document, cgroups, HOST, state).plan.operations == ()
-        except (InputError, ImpossibleDocumentError, NodeRefusedError) as error:
+        except (InputError, ImpossibleDocumentError, RefusedByNodeError) as error:
             told.append(str(error))
             met[type(error).__name__] += 1
         else:
@@ -99,4 +99,4 @@ def test_a_slip_is_refused_in_one_line_or_is_none(tmp_path: Path) -> None:
 
 def read(tree: Any) -> Any:
     """Return the document of a tree."""
-    return node_placement_of(documents_of(json.dumps(tree), Path("a.json"))[0])
+    return read_node_placement(documents_of(json.dumps(tree), Path("a.json"))[0])

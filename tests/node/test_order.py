@@ -4,19 +4,24 @@ from random import Random
 
 import pytest
 
-from placer.node.cpu_order import CpuHolder, NoOrderError, classes_conflict, ordered_cpu_steps
+from placer.node.cpu_order import (
+    ContainerCpuMove,
+    NoOrderError,
+    ordered_cpu_steps,
+    qos_classes_may_not_share_cpu,
+)
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.policy import QosClass
 
 LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
 
 
-def holder(name: str, qos: QosClass, now: str, goal: str, **more: bool) -> CpuHolder:
+def holder(name: str, qos: QosClass, now: str, goal: str, **more: bool) -> ContainerCpuMove:
     """A container by its lists of CPUs."""
-    return CpuHolder(name, name, qos, parse_cpu_list(now), parse_cpu_list(goal), **more)
+    return ContainerCpuMove(name, name, qos, parse_cpu_list(now), parse_cpu_list(goal), **more)
 
 
-def order(holders: list[CpuHolder], shared: str = "") -> list[tuple[str, str]]:
+def order(holders: list[ContainerCpuMove], shared: str = "") -> list[tuple[str, str]]:
     """Who gets what, in order."""
     steps = ordered_cpu_steps(holders, parse_cpu_list(shared))
     return [(holders[i].name, ",".join(map(str, sorted(cpus)))) for i, cpus, _ in steps]
@@ -123,8 +128,8 @@ def test_containers_of_one_pod_do_not_wait_for_each_other() -> None:
     """
     An init container runs on all CPUs of its pod, which its app containers get.
     """
-    init = CpuHolder("init", "pod", LSE, parse_cpu_list("0-1"), parse_cpu_list("2-3"))
-    app = CpuHolder("app", "pod", LSE, parse_cpu_list("0"), parse_cpu_list("2"))
+    init = ContainerCpuMove("init", "pod", LSE, parse_cpu_list("0-1"), parse_cpu_list("2-3"))
+    app = ContainerCpuMove("app", "pod", LSE, parse_cpu_list("0"), parse_cpu_list("2"))
 
     assert order([app, init]) == [("app", "2"), ("init", "2,3")]
 
@@ -152,7 +157,7 @@ def check_every_step(seed: int) -> bool:
     cpus = 3 * len(pods) + 3
     now, goal = a_state(rng, pods, cpus), a_state(rng, pods, cpus)
     holders = [
-        CpuHolder(name, name, qos, a, b or a if qos.owns_cpus and not b else b)
+        ContainerCpuMove(name, name, qos, a, b or a if qos.owns_cpus and not b else b)
         for (name, qos), a, b in zip(pods, now, goal, strict=True)
         if b
     ]
@@ -174,7 +179,7 @@ def check_every_step(seed: int) -> bool:
                     for k, h in ((i, one), (j, two))
                     if h.qos.owns_cpus
                 ]
-                if classes_conflict(one.qos, two.qos) and all(at_home):
+                if qos_classes_may_not_share_cpu(one.qos, two.qos) and all(at_home):
                     assert not has[i] & has[j], (seed, me.name, one, two)
     assert has == [h.goal for h in holders]
     assert len(steps) <= 3 * len(holders)

@@ -7,7 +7,7 @@ import pytest
 
 from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.document import node_placement_faults, placement_of_node
-from placer.node.pools import pools_of, with_cpus_of_all
+from placer.node.pools import pools_of, with_cpus_of_each_container
 from placer.node.targets import container_targets
 from placer_models.cluster import Instance, RunningPod
 from placer_models.cpuset import format_cpu_list
@@ -61,10 +61,10 @@ def test_what_a_placement_says_of_a_pool_is_out_of_date() -> None:
     """
     document = a_document(a_pod("c", cpus="0-7"), a_pod("a", LSR, "0-3"))
 
-    once = with_cpus_of_all(document)
+    once = with_cpus_of_each_container(document)
 
     assert sets(once) == {"c": "4-7", "a": "0-3"}
-    assert with_cpus_of_all(once) == once
+    assert with_cpus_of_each_container(once) == once
 
 
 def test_pools_lose_what_is_offline() -> None:

@@ -11,9 +11,9 @@ from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroup_files import KernelCgroupFiles
 from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, Cgroups
-from placer.node.errors import NodeRefusedError
+from placer.node.errors import RefusedByNodeError
 from placer.node.host import HostMachine
-from placer.node.mounts import MountError, kernel_files
+from placer.node.mounts import MountError, kernel_cgroup_files
 from placer.node.state import AppliedState
 from placer_models.cpuset import format_cpu_list
 from placer_models.limits import ContainerLimits
@@ -28,7 +28,7 @@ def v1_files() -> KernelCgroupFiles:
     if os.geteuid() != 0:
         pytest.skip("only root may write the host's cgroups")
     try:
-        files = kernel_files()
+        files = kernel_cgroup_files()
     except MountError as error:
         pytest.skip(str(error))
     if files.version != 1:
@@ -168,7 +168,7 @@ def test_what_the_kernel_refuses_is_taken_back(
         seen.append((path, machine.allowed(c)))
 
     monkeypatch.setattr(machine.files, "write", failing)
-    with pytest.raises(NodeRefusedError, match="what was done before it is taken back"):
+    with pytest.raises(RefusedByNodeError, match="what was done before it is taken back"):
         machine.apply(a_pod("a", LSE, "0"), a_pod("c"), generation=2)
 
     assert len({allowed for _, allowed in seen}) == 2, "the pool had shrunk"

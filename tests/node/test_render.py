@@ -11,7 +11,7 @@ from placer.node.render.cgroup import (
     CgroupSetting,
     cgroup_settings,
     cpu_weight_of_shares,
-    says_the_same,
+    is_same_cgroup_value,
 )
 from placer.node.render.commands import numactl_line, runtime_flags, taskset_line
 from placer.node.render.environment import environment_of
@@ -114,7 +114,7 @@ def test_what_the_kernel_words_its_own_way_is_the_same(
     """
     A limit that is none, and the period behind a quota.
     """
-    assert says_the_same(file, present, wanted) is agree
+    assert is_same_cgroup_value(file, present, wanted) is agree
 
 
 GPUS = ("GPU-aa", "GPU-bb", "GPU-cc")

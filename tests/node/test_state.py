@@ -10,7 +10,7 @@ from node.fake_cgroupfs import FakeV2
 from node.node_documents import a_document, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
-from placer.node.errors import NodeRefusedError, ObserveOnlyError
+from placer.node.errors import ObserveOnlyError, RefusedByNodeError
 from placer.node.host import HostMachine
 from placer.node.plan import CgroupPlan
 from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedState
@@ -23,7 +23,7 @@ def test_one_placer_at_a_time(tmp_path: Path) -> None:
     """
     with (
         AppliedState(tmp_path / "new" / "state").locked(),
-        pytest.raises(NodeRefusedError, match="another Placer works with"),
+        pytest.raises(RefusedByNodeError, match="another Placer works with"),
         AppliedState(tmp_path / "new" / "state").locked(),
     ):
         pass
@@ -40,7 +40,7 @@ def test_a_folder_that_others_may_write_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
 
     with (
-        pytest.raises(NodeRefusedError, match=r"others may write .*; 'chmod 700"),
+        pytest.raises(RefusedByNodeError, match=r"others may write .*; 'chmod 700"),
         AppliedState(tmp_path).locked(),
     ):
         pass
@@ -54,7 +54,7 @@ def test_a_folder_behind_a_symbolic_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
 
     with (
-        pytest.raises(NodeRefusedError, match="is not a folder of this user"),
+        pytest.raises(RefusedByNodeError, match="is not a folder of this user"),
         AppliedState(tmp_path / "link").locked(),
     ):
         pass
@@ -85,7 +85,7 @@ def test_a_journal_that_may_not_be_read_is_no_damaged_one(tmp_path: Path) -> Non
     (tmp_path / "elsewhere").write_text("{}")
     (tmp_path / JOURNAL).symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(NodeRefusedError, match=r"cannot be read: .*; run as its owner"):
+    with pytest.raises(RefusedByNodeError, match=r"cannot be read: .*; run as its owner"):
         AppliedState(tmp_path).unfinished()
 
 

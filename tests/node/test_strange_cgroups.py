@@ -7,7 +7,7 @@ from node.fake_cgroupfs import FakeV1
 from node.node_documents import a_document, a_pod
 from node.test_apply import cpus_in, kubelets
 from placer.node.agent.agent import Agent
-from placer.node.agent.inbox import DocumentInbox
+from placer.node.agent.inbox import InboxFolder
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
 from placer.node.state import OBSERVE_ONLY, AppliedState
@@ -114,7 +114,7 @@ def test_the_agent_says_what_it_left_alone_until_it_is_clear(
     document = a_document(a_pod("a", LSE, "0-1", uid="1"), a_pod("b", LSE, "4-5"))
     (documents / ".new").write_text(json.dumps(node_placement_to_dict(document)))
     (documents / ".new").replace(documents / "n0.json")
-    agent = Agent(cgroups, lambda: host, AppliedState(tmp_path), DocumentInbox(documents, "n0"))
+    agent = Agent(cgroups, lambda: host, AppliedState(tmp_path), InboxFolder(documents, "n0"))
     agent.begin()
     agent.take()
     agent.look()

@@ -9,7 +9,7 @@ import pytest
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_document, a_pod
 from placer.node.agent.agent import Agent, OnDrift
-from placer.node.agent.inbox import DocumentInbox
+from placer.node.agent.inbox import InboxFolder
 from placer.node.apply import apply, apply_here
 from placer.node.cgroups import CPUS, Cgroups
 from placer.node.host import HostMachine
@@ -183,7 +183,7 @@ def test_an_agent_looks_again_at_once(node, tmp_path, on_drift):
         node.cgroups,
         lambda: next(hosts, None) or node.host(),
         state,
-        DocumentInbox(tmp_path / "documents", "n0"),
+        InboxFolder(tmp_path / "documents", "n0"),
         on_drift=on_drift,
     )
 

@@ -7,7 +7,7 @@ import pytest
 
 from openb.small_trace import FIVE_COLUMNS, NODES, PODS, trace, written
 from placer.openb.arrivals import read_arrival_order
-from placer.openb.lists import read_nodes, read_pods
+from placer.openb.lists import read_trace_nodes, read_trace_pods
 from placer.openb.trace import instance_of, read_trace
 from placer.openb.words import TraceConverter, gpu_models_of
 from placer_models.files.errors import InputError
@@ -39,7 +39,7 @@ def test_lists_of_five_columns_have_pods_of_any_model(tmp_path: Path) -> None:
     Without the column of models nobody asks for one.
     """
     nodes, pods, _ = written(tmp_path, pods=FIVE_COLUMNS)
-    found = read_pods(pods, gpu_models_of(read_nodes(nodes)))
+    found = read_trace_pods(pods, gpu_models_of(read_trace_nodes(nodes)))
     assert [(pod.gpus, pod.models) for pod in found] == [
         (1, ()),
         (1, ()),
@@ -54,8 +54,8 @@ def test_an_instance_has_all_nodes_and_pods(tmp_path: Path) -> None:
     gpu_spec is a required node affinity; shares take compute and memory alike.
     """
     nodes, pods, _ = written(tmp_path)
-    found = read_nodes(nodes)
-    instance = instance_of(found, read_pods(pods, gpu_models_of(found)))
+    found = read_trace_nodes(nodes)
+    instance = instance_of(found, read_trace_pods(pods, gpu_models_of(found)))
     assert [node.name for node in instance.nodes] == ["a", "b", "c"]
     specs = [gang.pods[0].spec for gang in instance.gangs]
     (share,) = specs[0].requests.devices
@@ -96,7 +96,7 @@ def test_a_fault_in_a_list_of_pods_names_row_and_column(
     assert old in PODS
     nodes, pods, _ = written(tmp_path, pods=PODS.replace(old, new))
     with pytest.raises(InputError) as caught:
-        read_pods(pods, gpu_models_of(read_nodes(nodes)))
+        read_trace_pods(pods, gpu_models_of(read_trace_nodes(nodes)))
     assert message in str(caught.value)
 
 
@@ -117,7 +117,7 @@ def test_a_fault_in_a_list_of_nodes_names_row_and_column(
     """
     nodes, _, _ = written(tmp_path, nodes=NODES.replace(old, new))
     with pytest.raises(InputError) as caught:
-        read_nodes(nodes)
+        read_trace_nodes(nodes)
     assert message in str(caught.value)
 
 
@@ -130,7 +130,7 @@ def test_all_faults_are_named_at_once(tmp_path: Path) -> None:
     )
     nodes, pods, _ = written(tmp_path, pods=wrong)
     with pytest.raises(InputError) as caught:
-        read_pods(pods, gpu_models_of(read_nodes(nodes)))
+        read_trace_pods(pods, gpu_models_of(read_trace_nodes(nodes)))
     places = [message.split(": ")[0].rpartition("/")[2] for message in caught.value.messages]
     assert places == ["pods.csv:2", "pods.csv:2", "pods.csv:4", "pods.csv:7"]
 

@@ -16,13 +16,13 @@ from placer.plan.column_generation import ColumnGeneration
 from placer.plan.device_fillings import full_fillings
 from placer.plan.device_packing import devices_hold
 from placer.plan.filler import Filler
-from placer.plan.market import BinKind, Market
+from placer.plan.market import BinKind, PurchaseProblem
 from placer.plan.master import BinPattern
 from placer.plan.pricing import PricingProblem
 from placer.plan.proof import ItemValues, price_bound_of, rounded_up_to_price
 from placer.plan.question import PlanQuestion
 from placer.plan.relax import relaxed_market
-from placer.plan.rounding import FilledBin, MarketPlan, Rounding
+from placer.plan.rounding import BinPurchasePlan, FilledBin, SolutionRounding
 from placer.plan.whole import solve_integer_master
 from placer.plan.whole_bins import price_bound_by_whole_bins
 from plan_proofs import fullest, holds
@@ -31,11 +31,11 @@ from plan_worlds import cheapest, tiny_question
 SEEDS = range(60)
 
 
-def market_of(price: int, *, most: int | None = None, items: int = 10) -> Market:
+def market_of(price: int, *, most: int | None = None, items: int = 10) -> PurchaseProblem:
     """
     Bins of room 10, and items of size 3.
     """
-    return Market((BinKind((10,), ((3,),), price=price, most=most),), ((items,),))
+    return PurchaseProblem((BinKind((10,), ((3,),), price=price, most=most),), ((items,),))
 
 
 def test_the_bound_is_what_the_values_say() -> None:
@@ -187,11 +187,13 @@ def test_what_one_scenario_buys_the_next_one_uses() -> None:
     """
     dear = BinKind((10,), ((9,), (4,)), price=10)
     cheap = BinKind((10,), (None, (4,)), price=3)
-    market = Market((dear, cheap), ((5, 0), (0, 10)))
+    market = PurchaseProblem((dear, cheap), ((5, 0), (0, 10)))
     generation = ColumnGeneration(market, WorkClock(), 5.0, 5.0, threads=1)
     certificate = generation.run()
 
-    plan = Rounding(market, generation.master, generation.filler).best(certificate.solution, 1, 0)
+    plan = SolutionRounding(market, generation.master, generation.filler).best(
+        certificate.solution, 1, 0
+    )
 
     assert plan is not None
     assert (plan.bought, plan.price) == ((5, 0), 50)
@@ -202,8 +204,8 @@ def test_a_plan_to_begin_with_is_never_made_worse() -> None:
     Its fillings are parts of patterns, which the whole numbers would not know by themselves.
     """
     kind = BinKind((10,), ((3,), (4,)), price=10)
-    market = Market((kind,), ((2, 1),))
-    hint = MarketPlan((1,), 10, ((FilledBin(0, (2, 1)),),))
+    market = PurchaseProblem((kind,), ((2, 1),))
+    hint = BinPurchasePlan((1,), 10, ((FilledBin(0, (2, 1)),),))
     alone = [BinPattern(0, 0, np.array(counts, np.int64)) for counts in ((3, 0), (0, 2))]
 
     without = solve_integer_master(market, alone, WorkClock(), 1.0, 1)

@@ -10,7 +10,7 @@ import pytest
 from placer import compiled
 from placer.plan.bin_tables import bin_kind_arrays_of
 from placer.plan.compiled_filling import fill_bins_compiled
-from placer.plan.device_packing import item_order_by_device
+from placer.plan.device_packing import item_order_filling_devices
 from placer.plan.filler import Filler, pick_fill_function
 from placer.plan.filling import filled_bins
 from placer.plan.market import BinDevices, BinKind, DeviceAsk
@@ -149,7 +149,7 @@ def test_items_device_by_device_go_in_by_best_fit(seed: int) -> None:
         for places in product(range(2), repeat=len(items))
     )
 
-    order = item_order_by_device(kind, counts)
+    order = item_order_filling_devices(kind, counts)
 
     assert (order is not None) == fits
     if order is not None:

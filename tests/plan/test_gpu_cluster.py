@@ -9,7 +9,7 @@ from commands import Placer
 from placer.load import load_instance, load_offers, load_question
 from placer.plan.fit import FitTask, count_fitting_pods
 from placer.plan.survive import survive
-from placer.pod_shape import load_shape
+from placer.pod_shape import read_pod_shape
 from placer_models.cluster import Instance
 from plan.gpu_dump import GPUS, NODES, ZONE, write_dump, zone_of
 
@@ -36,7 +36,7 @@ def test_as_many_notebooks_fit_as_gpus_are_left(cluster: tuple[Path, Instance]) 
     Six of ten nodes have 2 GPUs left, one of ten all 8, and a notebook asks for one.
     """
     file, instance = cluster
-    pod, asked = load_shape("ml/notebook-0", [file], instance)
+    pod, asked = read_pod_shape("ml/notebook-0", [file], instance)
 
     found = count_fitting_pods(FitTask(asked, pod))
 
@@ -52,7 +52,7 @@ def test_whole_nodes_are_what_training_pods_want(cluster: tuple[Path, Instance])
     The gang runs, and its name means one of its members.
     """
     file, instance = cluster
-    pod, asked = load_shape("ml/train-0", [file], instance)
+    pod, asked = read_pod_shape("ml/train-0", [file], instance)
 
     found = count_fitting_pods(FitTask(asked, pod))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from placer.explain.least_less import ResourceAsked
+from placer.explain.least_less import ReducibleResourceAsk
 from placer.plan import plan, pod_mends
 from placer.plan.answer import NoPlanExists, NoPlanFound, OffersRunOut, PlanAnswer
 from placer.plan.mending import QuestionChangeSearch
@@ -114,13 +114,13 @@ def test_what_there_is_no_time_for_is_not_told_as_looked_for() -> None:
 @pytest.mark.parametrize(
     ("resource", "qos"),
     [
-        (ResourceAsked("example.com/port", 4, 1), QosClass.LS),
-        (ResourceAsked("cpu", 4000, 500), QosClass.LSR),
+        (ReducibleResourceAsk("example.com/port", 4, 1), QosClass.LS),
+        (ReducibleResourceAsk("cpu", 4000, 500), QosClass.LSR),
     ],
     ids=["not asked for", "illegal"],
 )
 def test_a_change_that_cannot_be_made_does_not_end_the_search(
-    resource: ResourceAsked, qos: QosClass, monkeypatch: pytest.MonkeyPatch
+    resource: ReducibleResourceAsk, qos: QosClass, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     What cannot be asked for is put to nobody; how much less memory would do is found after
@@ -132,7 +132,7 @@ def test_a_change_that_cannot_be_made_does_not_end_the_search(
         asked.append(question)
         return buy(question, SECONDS, threads=1, work_limit=5)
 
-    memory = ResourceAsked("memory", 12 * GIB, GIB)
+    memory = ReducibleResourceAsk("memory", 12 * GIB, GIB)
     monkeypatch.setattr(pod_mends, "resources_asked", lambda _: [resource, memory])
     pod = PodSpec((Container("main", Resources(4000, 12 * GIB)),), qos)
     question = replace(_question(pod), offers=(replace(_question(pod).offers[0], most=None),))

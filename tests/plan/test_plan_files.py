@@ -8,7 +8,12 @@ import pytest
 
 from commands import Placer
 from placer.load import load_question
-from placer.plan.question import PlanScenario, gang_series_of, gangs_of_scenario, scaled_count
+from placer.plan.question import (
+    PlanScenario,
+    gang_count_in_scenario,
+    gang_series_of,
+    gangs_of_scenario,
+)
 from placer_models.files.errors import InputError
 
 BAD = """\
@@ -160,7 +165,7 @@ def test_a_plan_is_read_with_its_demand_and_scenarios(tmp_path: Path) -> None:
     )
     web, train = gang_series_of(question.instance.gangs)
     later = question.scenarios[1]
-    assert (scaled_count(web, later), scaled_count(train, later)) == (5, 6)
+    assert (gang_count_in_scenario(web, later), gang_count_in_scenario(train, later)) == (5, 6)
     names = [pod.key for gang in gangs_of_scenario(question.instance, later) for pod in gang.pods]
     assert len(names) == len(set(names)) == 5 + 6 * 2
 

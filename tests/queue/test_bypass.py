@@ -3,7 +3,7 @@
 from answers import expect
 from placer.queue.bypass import UnitFits
 from placer.queue.fair import FairQueue
-from placer.queue.model import DispatchTicket, JobBypass, QueueSelection, ReservedUnit, WorkUnit
+from placer.queue.model import BypassedUnit, DispatchTicket, QueueSelection, ReservedUnit, WorkUnit
 
 
 def singles(count: int) -> list[WorkUnit]:
@@ -42,7 +42,7 @@ def test_a_gang_that_does_not_fit_lets_others_go() -> None:
     queue.submit("narrow", *singles(3))
 
     assert job_of(queue.next_that_fits(0, fits(1))) == "narrow"
-    assert queue.bypasses(0) == (JobBypass("wide", gang(4), passes=1, held=False),)
+    assert queue.bypasses(0) == (BypassedUnit("wide", gang(4), passes=1, held=False),)
 
 
 def test_a_younger_unit_of_the_same_job_goes_first() -> None:
@@ -205,7 +205,7 @@ def test_what_was_not_placed_waits_as_if_it_had_never_left() -> None:
 
     bypasses = queue.settle(batch, sequences(batch, "b"), now_us=0)
 
-    assert bypasses == (JobBypass("a", gang(4), passes=3, held=True),)
+    assert bypasses == (BypassedUnit("a", gang(4), passes=3, held=True),)
     assert queue.report("a", now_us=0).tally == 0
     assert queue.select(0, limit=4).picks[0].ticket.job == "a"
 
@@ -290,7 +290,7 @@ def test_a_batch_that_cannot_place_a_held_unit_ends_by_setting_it_aside() -> Non
         batch = queue.select(now_us, limit=4)
         bypasses = queue.settle(batch, sequences(batch, "b"), now_us)
 
-    assert bypasses == (JobBypass("a", gang(4), passes=3, held=True),)
+    assert bypasses == (BypassedUnit("a", gang(4), passes=3, held=True),)
     assert queue.set_aside == [("a", gang(4))]
     assert [pick.ticket.job for pick in queue.select(200, limit=4).picks] == ["b"] * 4
 

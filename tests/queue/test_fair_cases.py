@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from placer.queue.advice import threads_for_work
-from placer.queue.dominant import TaskFlow, drf_task_counts
+from placer.queue.advice import job_threads_for_work
+from placer.queue.dominant import FlowOfEqualTasks, drf_task_counts
 from placer.queue.fair import FairQueue
 from placer.queue.fair_shares import FlowDemand, steady_shares
 from placer.queue.model import US_PER_S, ChargeTime, WorkUnit
@@ -175,7 +175,7 @@ def test_thread_counts_follow_the_work(row: Row) -> None:
     """
     Q11: the count is the work over two minutes, rounded up; what cannot be split stays at 1.
     """
-    count = threads_for_work(
+    count = job_threads_for_work(
         us(row["work_s"]), target_us=us(row["target_s"]), splittable=row["splittable"]
     )
 
@@ -188,10 +188,12 @@ def test_shares_of_several_resources_are_dominant_shares(row: Row) -> None:
     The examples of hierarchical dominant resource fairness end with the paper's tasks.
     """
 
-    def flow(node: Row) -> TaskFlow:
+    def flow(node: Row) -> FlowOfEqualTasks:
         children = tuple(map(flow, node.get("children", ())))
         task = tuple(node.get("task", ()))
-        return TaskFlow(node["name"], milli(node["weight"]), task, node.get("tasks", 0), children)
+        return FlowOfEqualTasks(
+            node["name"], milli(node["weight"]), task, node.get("tasks", 0), children
+        )
 
     assert drf_task_counts(row["capacity"], list(map(flow, row["flows"]))) == row["expected"]
 

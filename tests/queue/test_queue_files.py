@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from placer.queue.advice import ThreadCountAdvice
+from placer.queue.advice import JobThreadAdvice
 from placer.queue.file.amount_text import parse_duration_us, parse_permille, parse_weight_milli
-from placer.queue.file.history_file import read_thread_history
+from placer.queue.file.history_file import read_queue_history
 from placer.queue.file.simulation_file import read_simulation
 from placer.queue.model import US_PER_S, ChargeTime
 from placer.queue.simulation.scenario import (
@@ -148,7 +148,7 @@ def test_a_faulty_history_is_told_once_with_its_place(tmp_path: Path, row: dict[
     """
     The same care for histories.
     """
-    assert told(tmp_path, row["text"], read_thread_history) == row["message"]
+    assert told(tmp_path, row["text"], read_queue_history) == row["message"]
 
 
 @pytest.mark.parametrize("file", FIGURES, ids=lambda file: file.stem)
@@ -158,7 +158,7 @@ def test_every_file_of_ours_is_read(file: Path) -> None:
     """
     if file.stem == "history":
         assert all(
-            isinstance(advice, ThreadCountAdvice) for advice in read_thread_history(file).advice()
+            isinstance(advice, JobThreadAdvice) for advice in read_queue_history(file).advice()
         )
     else:
         assert read_simulation(file).jobs

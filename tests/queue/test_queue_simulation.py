@@ -12,7 +12,7 @@ from placer.queue.file.simulation_file import read_simulation
 from placer.queue.model import US_PER_S, ChargeTime
 from placer.queue.simulation.curves import job_threads_over_time, mean_in_bins, service_over_time
 from placer.queue.simulation.engine import simulate
-from placer.queue.simulation.result import SimulatedThreadRun, SimulationResult
+from placer.queue.simulation.result import SimulatedJobThread, SimulationResult
 from placer.queue.simulation.scenario import (
     GroupSpec,
     QueueScenario,
@@ -86,7 +86,7 @@ def moments(result: SimulationResult) -> list[int]:
     return sorted(times | {time for run in result.runs for time in (run.start_us, run.end_us)})
 
 
-def running_at(result: SimulationResult, now_us: int) -> list[SimulatedThreadRun]:
+def running_at(result: SimulationResult, now_us: int) -> list[SimulatedJobThread]:
     return [run for run in result.runs if run.start_us <= now_us < run.end_us]
 
 
@@ -337,7 +337,7 @@ def test_a_thread_of_capacity_runs_one_thread_of_work_at_a_time() -> None:
     for seed in range(150):
         result = simulate(random_scenario(seed))
         slow = dict(result.scenario.capacity.slow)
-        by_number: dict[int, list[SimulatedThreadRun]] = {}
+        by_number: dict[int, list[SimulatedJobThread]] = {}
         for run in result.runs:
             by_number.setdefault(run.on[0], []).append(run)
         for number, runs in by_number.items():

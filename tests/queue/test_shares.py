@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.queue.dominant import TaskFlow, drf_task_counts
+from placer.queue.dominant import FlowOfEqualTasks, drf_task_counts
 from placer.queue.fair_shares import FlowDemand, steady_shares
 from placer.queue.simulation.engine import simulate
 from placer.queue.simulation.scenario import (
@@ -83,7 +83,7 @@ def test_dominant_shares_need_a_capacity() -> None:
     A resource of which there is nothing has no shares.
     """
     with pytest.raises(ValueError, match="there is 1 or more of each resource"):
-        drf_task_counts([0, 4], [TaskFlow("a", task=(1, 1), tasks=1)])
+        drf_task_counts([0, 4], [FlowOfEqualTasks("a", task=(1, 1), tasks=1)])
 
 
 def test_dominant_shares_of_one_resource_are_weighted_shares() -> None:
@@ -91,9 +91,9 @@ def test_dominant_shares_of_one_resource_are_weighted_shares() -> None:
     With a single resource, tasks are divided by weight, to the last whole task.
     """
     flows = [
-        TaskFlow("a", 2000, (1,), 99),
-        TaskFlow("b", 1000, (1,), 99),
-        TaskFlow("c", 1000, (1,), 3),
+        FlowOfEqualTasks("a", 2000, (1,), 99),
+        FlowOfEqualTasks("b", 1000, (1,), 99),
+        FlowOfEqualTasks("c", 1000, (1,), 3),
     ]
 
     assert drf_task_counts([30], flows) == {"a": 18, "b": 9, "c": 3}

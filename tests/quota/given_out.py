@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from placer.quota.filter import ClassRequest
 from placer.quota.ledger import NotEnoughError, QuotaLedger
 from placer.quota.store import ClassQuotasOnNode
-from placer_models.policy import DeviceChoice
+from placer_models.policy import DeviceChoicePolicy
 
 
 def device_given_out(
-    quotas: Sequence[int], used: Sequence[int], amount: int, choice: DeviceChoice
+    quotas: Sequence[int], used: Sequence[int], amount: int, choice: DeviceChoicePolicy
 ) -> int | None:
     """Return the number (from 1) of the device that gives the amount; None: none can."""
     free = tuple(quota - use for quota, use in zip(quotas, used, strict=True))

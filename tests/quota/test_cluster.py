@@ -8,7 +8,7 @@ from placer.quota.cluster_quotas import ClusterQuotas
 from placer.quota.filter import ClassRequest
 from placer.quota.store import QuotaStore, SyncedQuotas
 from placer.scheduler import Scheduler
-from placer_models.capacity import CapacityUnit, Quantity
+from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.cluster import Machine, Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -99,12 +99,12 @@ def test_every_quantity_of_every_type_is_a_class() -> None:
     Bytes, percent and plain units of a disk, a NIC and a pool of addresses (B1): two pods take
     their parts, a disk without bandwidth counts as one with none, and all comes back (B15).
     """
-    space = Quantity("space", 2**40, CapacityUnit.BYTES)
+    space = DeviceQuantity("space", 2**40, DeviceQuantityUnit.BYTES)
     devices = (
-        Device("addresses", 0, capacity=(Quantity("ip", 16),)),
-        Device("disk", 0, capacity=(Quantity("bandwidth", 3_000), space)),
+        Device("addresses", 0, capacity=(DeviceQuantity("ip", 16),)),
+        Device("disk", 0, capacity=(DeviceQuantity("bandwidth", 3_000), space)),
         Device("disk", 1, capacity=(space,)),
-        Device("nic", 0, capacity=(Quantity("engine", 100, CapacityUnit.PERCENT),)),
+        Device("nic", 0, capacity=(DeviceQuantity("engine", 100, DeviceQuantityUnit.PERCENT),)),
     )
     scheduler = Scheduler([Node("n", Machine("m", "", BOX.topology, devices))])
     quotas = ClusterQuotas()
@@ -124,10 +124,13 @@ def test_every_quantity_of_every_type_is_a_class() -> None:
     }
     assert free() == before
     share = DeviceShare(
-        capacity=(Quantity("bandwidth", 200), Quantity("space", GIB, CapacityUnit.BYTES))
+        capacity=(
+            DeviceQuantity("bandwidth", 200),
+            DeviceQuantity("space", GIB, DeviceQuantityUnit.BYTES),
+        )
     )
     asked = (
-        DeviceRequest("addresses", 1, DeviceShare(capacity=(Quantity("ip", 1),))),
+        DeviceRequest("addresses", 1, DeviceShare(capacity=(DeviceQuantity("ip", 1),))),
         DeviceRequest("disk", 1, share),
         DeviceRequest("nic", 1, DeviceShare(50)),
     )

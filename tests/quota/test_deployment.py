@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.quota.choose import ClassUse, choose_node
-from placer.quota.deployment import BindingRefusedError, QuotaPodBinding, bind
+from placer.quota.deployment import BindingRefusedError, NodeQuotaRequest, bind
 from placer.quota.filter import ClassRequest
 from placer.quota.ledger import QuotaLedger
 from placer.quota.store import ClassQuotasOnNode
 from placer_models.node_strategy import NodeStrategy
-from placer_models.policy import DeviceChoice
-from placer_models.quota import QuotaError
+from placer_models.policy import DeviceChoicePolicy
+from placer_models.quota import IllegalQuotaError
 
 CARDS = {"gpu.memory": [20, 20, 20, 20], "address": [3]}
 
@@ -38,14 +38,14 @@ def test_the_three_parts_in_turn() -> None:
     """
     ledger = cluster("a", "b")
     want = {"gpu.memory": ClassRequest(1, 12)}
-    bind(ledger, [QuotaPodBinding("early", "a", {"gpu.memory": ClassRequest(4, 10)})])
+    bind(ledger, [NodeQuotaRequest("early", "a", {"gpu.memory": ClassRequest(4, 10)})])
 
     passing = ledger.store.passing(want).tolist()
     nodes = [name for name, passes in zip(ledger.store.nodes, passing, strict=True) if passes]
     uses = {name: uses_of(ledger.store.quotas(name)) for name in nodes}
     node = choose_node(uses, {"gpu.memory": 12}, NodeStrategy.LEAST_REQUESTED)
     assert node == "b"
-    granted = bind(ledger, [QuotaPodBinding("late", node, want, DeviceChoice.LEAST_USED)])
+    granted = bind(ledger, [NodeQuotaRequest("late", node, want, DeviceChoicePolicy.LEAST_USED)])
 
     assert granted["late"].devices == {"gpu.memory": (1,)}
     assert free_of(ledger)["b"]["gpu.memory"] == (8, 20, 20, 20)
@@ -62,12 +62,12 @@ def test_pods_are_bound_together_or_not_at_all() -> None:
     ledger = cluster("a", "b")
     before = free_of(ledger)
     bindings = [
-        QuotaPodBinding("p0", "a", {"gpu.memory": ClassRequest(3, 15)}),
-        QuotaPodBinding(
+        NodeQuotaRequest("p0", "a", {"gpu.memory": ClassRequest(3, 15)}),
+        NodeQuotaRequest(
             "p1", "a", {"gpu.memory": ClassRequest(2, 15), "address": ClassRequest(1, 4)}
         ),
-        QuotaPodBinding("p2", "b", {"gpu.memory": ClassRequest(4, 20)}),
-        QuotaPodBinding("p3", "b", {"disk": ClassRequest(1, 1)}),
+        NodeQuotaRequest("p2", "b", {"gpu.memory": ClassRequest(4, 20)}),
+        NodeQuotaRequest("p3", "b", {"disk": ClassRequest(1, 1)}),
     ]
 
     with pytest.raises(BindingRefusedError) as error:
@@ -87,25 +87,25 @@ def test_pods_are_bound_together_or_not_at_all() -> None:
 @pytest.mark.parametrize(
     ("second", "words"),
     [
-        (QuotaPodBinding("p0", "a", {}), "pod 'p0' is to be bound twice; a pod has one node"),
-        (QuotaPodBinding("p1", "z", {}), "there is no node 'z'"),
+        (NodeQuotaRequest("p0", "a", {}), "pod 'p0' is to be bound twice; a pod has one node"),
+        (NodeQuotaRequest("p1", "z", {}), "there is no node 'z'"),
         (
-            QuotaPodBinding(
+            NodeQuotaRequest(
                 "p1", "a", {"gpu.memory": ClassRequest(2, 1), "gpu.percent": ClassRequest(1, 1)}
             ),
             "need one count",
         ),
     ],
 )
-def test_nonsense_takes_nothing(second: QuotaPodBinding, words: str) -> None:
+def test_nonsense_takes_nothing(second: NodeQuotaRequest, words: str) -> None:
     """
     What was given out before the slip is given back.
     """
     ledger = cluster("a")
     before = free_of(ledger)
 
-    with pytest.raises(QuotaError, match=words):
-        bind(ledger, [QuotaPodBinding("p0", "a", {"gpu.memory": ClassRequest(1, 1)}), second])
+    with pytest.raises(IllegalQuotaError, match=words):
+        bind(ledger, [NodeQuotaRequest("p0", "a", {"gpu.memory": ClassRequest(1, 1)}), second])
 
     assert free_of(ledger) == before
 
@@ -119,7 +119,7 @@ def test_whatever_is_bound_adds_up(data: st.DataObject) -> None:
     held = []
     for number in range(data.draw(st.integers(1, 6))):
         bindings = [
-            QuotaPodBinding(
+            NodeQuotaRequest(
                 f"p{number}-{i}",
                 data.draw(st.sampled_from("ab")),
                 {
@@ -127,7 +127,7 @@ def test_whatever_is_bound_adds_up(data: st.DataObject) -> None:
                         data.draw(st.integers(0, 3)), data.draw(st.integers(0, 20))
                     )
                 },
-                data.draw(st.sampled_from(DeviceChoice)),
+                data.draw(st.sampled_from(DeviceChoicePolicy)),
             )
             for i in range(data.draw(st.integers(1, 3)))
         ]

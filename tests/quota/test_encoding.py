@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from placer.quota.filter import packed_words
 from placer_models.quota import (
-    EncodedQuotas,
-    QuotaError,
+    BitPackedQuotas,
+    IllegalQuotaError,
     bits_per_quota,
     decode_device_quota,
     decode_quotas,
@@ -29,7 +29,7 @@ def test_quotas_come_back(quotas: list[int], spare_bits: int) -> None:
     bits = bits_per_quota(max(quotas, default=0)) + spare_bits
     number = encode_device_quotas(quotas, bits)
 
-    words = EncodedQuotas(number, bits, len(quotas)).words
+    words = BitPackedQuotas(number, bits, len(quotas)).words
     assert sum(word << 64 * i for i, word in enumerate(words)) == number
     assert list(decode_quotas(number, bits, len(quotas))) == quotas
     assert [
@@ -67,7 +67,7 @@ def test_what_is_no_whole_number_is_refused(text: str) -> None:
     """
     A fraction, a binary suffix or a word is no encoded number.
     """
-    with pytest.raises(QuotaError, match="is no encoded number; expected decimal digits"):
+    with pytest.raises(IllegalQuotaError, match="is no encoded number; expected decimal digits"):
         from_quantity(text)
 
 
@@ -86,9 +86,9 @@ def test_a_number_with_other_fields_is_refused(
     """
     A number from elsewhere has the fields that it says it has, or is refused.
     """
-    with pytest.raises(QuotaError, match=words):
-        EncodedQuotas(number, bits, devices)
-    with pytest.raises(QuotaError, match=words):
+    with pytest.raises(IllegalQuotaError, match=words):
+        BitPackedQuotas(number, bits, devices)
+    with pytest.raises(IllegalQuotaError, match=words):
         decode_quotas(number, bits, devices)
 
 
@@ -96,7 +96,9 @@ def test_what_fits_no_word_is_refused() -> None:
     """
     A quota beyond its field, or a field beyond a word: nothing is guessed.
     """
-    with pytest.raises(QuotaError, match="a quota is outside 0 to 31, all that 5 bits can say"):
+    with pytest.raises(
+        IllegalQuotaError, match="a quota is outside 0 to 31, all that 5 bits can say"
+    ):
         packed_words(np.array([[1, 32]]), 5, 6)
-    with pytest.raises(QuotaError, match="a field of 65 bits does not fit a word of 64"):
+    with pytest.raises(IllegalQuotaError, match="a field of 65 bits does not fit a word of 64"):
         packed_words(np.array([[1]]), 63, 65)

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from placer.quota.filter import (
     ClassRequest,
     DecodedQuotas,
-    PackedQuotas,
+    GuardBitQuotas,
     SortedQuotas,
     decode_class_quotas,
 )
 from placer.quota.store import ClassQuotasOnNode, QuotaStore
-from placer_models.quota import EncodedQuotas, QuotaError
+from placer_models.quota import BitPackedQuotas, IllegalQuotaError
 
-FORMS = (DecodedQuotas, PackedQuotas, SortedQuotas)
+FORMS = (DecodedQuotas, GuardBitQuotas, SortedQuotas)
 
 
 @st.composite
@@ -39,7 +39,7 @@ def test_all_forms_answer_as_a_loop(
     if known:
         amount = data.draw(st.sampled_from(known) | st.just(amount))
     want = ClassRequest(count, amount)
-    free = decode_class_quotas([EncodedQuotas.of(node, bits) for node in nodes])
+    free = decode_class_quotas([BitPackedQuotas.of(node, bits) for node in nodes])
 
     expected = [sum(quota >= amount for quota in node) >= count for node in nodes]
 
@@ -66,7 +66,7 @@ def test_less_than_nothing_cannot_be_asked_for(count: int, amount: int) -> None:
     """
     A count or an amount below 0 is refused before any node is looked at.
     """
-    with pytest.raises(QuotaError, match="both are 0 or more"):
+    with pytest.raises(IllegalQuotaError, match="both are 0 or more"):
         ClassRequest(count, amount)
 
 
@@ -74,12 +74,14 @@ def test_nodes_that_disagree_about_the_width_are_refused() -> None:
     """
     One class has one width: numbers of two widths cannot be told apart.
     """
-    nodes = [EncodedQuotas.of([1], 5), EncodedQuotas.of([1], 7)]
+    nodes = [BitPackedQuotas.of([1], 5), BitPackedQuotas.of([1], 7)]
 
-    with pytest.raises(QuotaError, match="fields of 5, 7 bits; encode all with 7"):
+    with pytest.raises(IllegalQuotaError, match="fields of 5, 7 bits; encode all with 7"):
         decode_class_quotas(nodes)
-    with pytest.raises(QuotaError, match="fields of 64 bits; nodes are filtered by 63 at most"):
-        decode_class_quotas([EncodedQuotas.of([1], 64)])
-    for form in (DecodedQuotas, PackedQuotas):
-        with pytest.raises(QuotaError, match="a quota is outside 0 to 31"):
+    with pytest.raises(
+        IllegalQuotaError, match="fields of 64 bits; nodes are filtered by 63 at most"
+    ):
+        decode_class_quotas([BitPackedQuotas.of([1], 64)])
+    for form in (DecodedQuotas, GuardBitQuotas):
+        with pytest.raises(IllegalQuotaError, match="a quota is outside 0 to 31"):
             form(np.array([[32]]), 5)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from placer.quota.filter import ClassRequest
 from placer.quota.ledger import NotEnoughError, QuotaGrant, QuotaLedger
 from placer.quota.store import ClassQuotasOnNode, QuotaStore
-from placer_models.policy import DeviceChoice
-from placer_models.quota import EncodedQuotas, QuotaError
+from placer_models.policy import DeviceChoicePolicy
+from placer_models.quota import BitPackedQuotas, IllegalQuotaError
 
 CARDS = {"gpu.memory": [20, 20, 20, 20], "gpu.percent": [100] * 4, "address": [3]}
 
@@ -24,9 +24,9 @@ def cluster() -> QuotaLedger:
 
 
 @pytest.mark.parametrize(
-    ("choice", "second"), [(DeviceChoice.LEAST_USED, 2), (DeviceChoice.MOST_USED, 1)]
+    ("choice", "second"), [(DeviceChoicePolicy.LEAST_USED, 2), (DeviceChoicePolicy.MOST_USED, 1)]
 )
-def test_devices_are_chosen_by_use(choice: DeviceChoice, second: int) -> None:
+def test_devices_are_chosen_by_use(choice: DeviceChoicePolicy, second: int) -> None:
     """
     B14: the second pod comes to an idle card, or beside the first; equals by number.
     """
@@ -44,14 +44,14 @@ def test_used_is_the_mean_of_the_parts_of_what_is_asked_for() -> None:
     ledger = cluster()
     ledger.add_node("m", {"gpu.memory": [20, 10], "gpu.percent": [100, 100]})
     ledger.give_out("m", {"gpu.memory": ClassRequest(1, 12), "gpu.percent": ClassRequest(1, 20)})
-    ledger.give_out("m", {"gpu.memory": ClassRequest(1, 5)}, DeviceChoice.LEAST_USED)
-    ledger.give_out("m", {"gpu.percent": ClassRequest(1, 50)}, DeviceChoice.LEAST_USED)
+    ledger.give_out("m", {"gpu.memory": ClassRequest(1, 5)}, DeviceChoicePolicy.LEAST_USED)
+    ledger.give_out("m", {"gpu.percent": ClassRequest(1, 50)}, DeviceChoicePolicy.LEAST_USED)
     assert ledger.store.quotas("m")["gpu.memory"].used == (12, 5)
     assert ledger.store.quotas("m")["gpu.percent"].used == (20, 50)
 
     for choice, of_both, of_memory in (
-        (DeviceChoice.LEAST_USED, 1, 2),
-        (DeviceChoice.MOST_USED, 2, 1),
+        (DeviceChoicePolicy.LEAST_USED, 1, 2),
+        (DeviceChoicePolicy.MOST_USED, 2, 1),
     ):
         both = ledger.give_out(
             "m", {"gpu.memory": ClassRequest(1, 1), "gpu.percent": ClassRequest(1, 1)}, choice
@@ -69,7 +69,7 @@ def test_quantities_of_one_type_are_of_the_same_devices() -> None:
     """
     ledger = cluster()
     ledger.give_out("n", {"gpu.memory": ClassRequest(2, 15)})
-    ledger.give_out("n", {"gpu.percent": ClassRequest(1, 80)}, DeviceChoice.LEAST_USED)
+    ledger.give_out("n", {"gpu.percent": ClassRequest(1, 80)}, DeviceChoicePolicy.LEAST_USED)
 
     both = {
         "gpu.memory": ClassRequest(2, 11),
@@ -83,7 +83,9 @@ def test_quantities_of_one_type_are_of_the_same_devices() -> None:
         "address": (1,),
     }
     assert ledger.store.passing(both).tolist() == [False]
-    with pytest.raises(QuotaError, match=r"2 of gpu.memory, 1 of gpu.percent: .* need one count"):
+    with pytest.raises(
+        IllegalQuotaError, match=r"2 of gpu.memory, 1 of gpu.percent: .* need one count"
+    ):
         ledger.give_out("n", {"gpu.memory": ClassRequest(2, 1), "gpu.percent": ClassRequest(1, 1)})
 
 
@@ -120,13 +122,13 @@ def test_a_grant_is_taken_back_once() -> None:
     """
     ledger = cluster()
     grant = ledger.give_out("n", {"gpu.memory": ClassRequest(2, 7), "address": ClassRequest(1, 2)})
-    with pytest.raises(QuotaError, match="node 'n' has 1 grants; take them back first"):
+    with pytest.raises(IllegalQuotaError, match="node 'n' has 1 grants; take them back first"):
         ledger.remove_node("n")
 
     ledger.take_back(grant)
 
     assert free_of(ledger) == {name: tuple(total) for name, total in CARDS.items()}
-    with pytest.raises(QuotaError, match="was taken back already, or is not of this ledger"):
+    with pytest.raises(IllegalQuotaError, match="was taken back already, or is not of this ledger"):
         ledger.take_back(grant)
     ledger.remove_node("n")
     assert ledger.store.nodes == ()
@@ -168,8 +170,8 @@ def test_any_sequence_leaves_a_fresh_encoding(data: st.DataObject) -> None:
                 for device in grant.devices["gpu.memory"]:
                     left[device - 1] -= grant.amounts["gpu.memory"]
         told = ledger.store.encoded(f"n{index}")["gpu.memory"]
-        assert told.free == EncodedQuotas.of(left, bits)
-        assert told.total == EncodedQuotas.of(cards, bits)
+        assert told.free == BitPackedQuotas.of(left, bits)
+        assert told.total == BitPackedQuotas.of(cards, bits)
 
 
 def test_a_copy_is_told_what_is_different() -> None:
@@ -198,8 +200,8 @@ def test_a_copy_is_told_what_is_different() -> None:
     store.collect("d", {"gpu.memory": ClassQuotasOnNode((80,), (80,))})
     third = store.changes_since(second.version)
     assert set(third.nodes) == {"a", "b", "d"}
-    assert third.nodes["a"]["gpu.memory"].free == EncodedQuotas.of((20, 5), 7)
-    with pytest.raises(QuotaError, match="version 99 is not between 0 and"):
+    assert third.nodes["a"]["gpu.memory"].free == BitPackedQuotas.of((20, 5), 7)
+    with pytest.raises(IllegalQuotaError, match="version 99 is not between 0 and"):
         store.changes_since(99)
 
 
@@ -217,5 +219,5 @@ def test_quotas_that_cannot_be_are_refused(
     """
     Nothing is free that is not there.
     """
-    with pytest.raises(QuotaError, match=words):
+    with pytest.raises(IllegalQuotaError, match=words):
         ClassQuotasOnNode(total, free)

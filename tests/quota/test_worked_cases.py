@@ -14,7 +14,7 @@ from placer.quota.filter import (
     ClassRequest,
     DecodedQuotas,
     FreeQuotas,
-    PackedQuotas,
+    GuardBitQuotas,
     SortedQuotas,
     decode_class_quotas,
     packed_words,
@@ -26,10 +26,10 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed, PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
-from placer_models.policy import DeviceChoice
+from placer_models.policy import DeviceChoicePolicy
 from placer_models.quota import (
-    EncodedQuotas,
-    QuotaError,
+    BitPackedQuotas,
+    IllegalQuotaError,
     bits_per_quota,
     decode_device_quota,
     encode_device_quotas,
@@ -56,11 +56,13 @@ def test_quotas_become_the_number_or_are_refused(row: dict[str, Any]) -> None:
     B2, B5, B6, B8: the number and its words are those of the expression, and lead back.
     """
     if row.get("refused"):
-        with pytest.raises(QuotaError, match=r"^device \d: quota -?\d+ is outside 0 to \d+, "):
+        with pytest.raises(
+            IllegalQuotaError, match=r"^device \d: quota -?\d+ is outside 0 to \d+, "
+        ):
             encode_device_quotas(row["quotas"], row["bits"])
         return
 
-    encoded = EncodedQuotas.of(row["quotas"], row["bits"])
+    encoded = BitPackedQuotas.of(row["quotas"], row["bits"])
 
     assert str(encoded.number) == row["number"]
     assert [str(word) for word in encoded.words] == row["words"]
@@ -78,7 +80,9 @@ def test_one_device_is_decoded_or_refused(row: dict[str, Any]) -> None:
         return
     devices = row.get("devices", max(device, -(-number.bit_length() // bits)))
     if row.get("refused"):
-        with pytest.raises(QuotaError, match=f"^device {device} does not exist; devices are 1 to"):
+        with pytest.raises(
+            IllegalQuotaError, match=f"^device {device} does not exist; devices are 1 to"
+        ):
             decode_device_quota(number, bits, device, devices)
         return
 
@@ -98,12 +102,12 @@ def test_a_field_is_as_wide_as_the_largest_quota(row: dict[str, Any]) -> None:
 
 
 @rows("filter")
-@pytest.mark.parametrize("form", [DecodedQuotas, PackedQuotas, SortedQuotas])
+@pytest.mark.parametrize("form", [DecodedQuotas, GuardBitQuotas, SortedQuotas])
 def test_enough_devices_have_enough(row: dict[str, Any], form: Any) -> None:
     """
     B10, B11: devices that have the amount free count, the sum over devices does not.
     """
-    free: FreeQuotas = form(*decode_class_quotas([EncodedQuotas.of(row["free"], row["bits"])]))
+    free: FreeQuotas = form(*decode_class_quotas([BitPackedQuotas.of(row["free"], row["bits"])]))
 
     assert free.passing(ClassRequest(row["count"], row["amount"])).tolist() == [row["passes"]]
     if "fitting" in row:
@@ -126,7 +130,7 @@ def test_all_fields_of_a_word_are_compared_at_once(row: dict[str, Any]) -> None:
     assert hex(guards) == row["guards"]
     assert hex(repeated) == row["repeated"]
     assert hex((free | guards) - repeated & guards) == row["kept"]
-    packed = PackedQuotas(*decode_class_quotas([EncodedQuotas.of(row["free"], bits)]))
+    packed = GuardBitQuotas(*decode_class_quotas([BitPackedQuotas.of(row["free"], bits)]))
     for asked, passes in ((row["fitting"], True), (row["fitting"] + 1, False)):
         assert packed.passing(ClassRequest(asked, row["amount"])).tolist() == [passes]
 
@@ -136,7 +140,7 @@ def test_the_device_that_is_used_least_or_most_and_fits(row: dict[str, Any]) -> 
     """
     B14: the lowest number among equals, and none where none fits.
     """
-    choice = DeviceChoice(row["choice"])
+    choice = DeviceChoicePolicy(row["choice"])
 
     given = device_given_out(row["quotas"], row["used"], row["amount"], choice)
 
@@ -199,5 +203,7 @@ def test_a_strategy_that_scores_no_node_by_itself_is_refused() -> None:
     """
     `pack` looks at which nodes are in use, not at one node's shares.
     """
-    with pytest.raises(QuotaError, match="pack scores no node by itself; expected least-requ"):
+    with pytest.raises(
+        IllegalQuotaError, match="pack scores no node by itself; expected least-requ"
+    ):
         score_of(NodeStrategy.PACK, [Fraction(1, 2)])

@@ -16,7 +16,7 @@ from placer_cli.app import main
 from placer_cli.draw.texts import fold_names
 from placer_cli.report.charts import Bar, CurvePoint, bar_chart, price_over_demand_chart
 from placer_cli.report.html import Html, html_element
-from placer_cli.report.page import SortCell, page, section, sortable_table
+from placer_cli.report.page import SortableTableCell, page, section, sortable_table
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 PLAN = """\
@@ -362,9 +362,9 @@ def test_a_click_on_a_head_sorts_numbers_as_numbers(chromium: str, tmp_path: Pat
     10 comes after 9; a second click turns the order round.
     """
     rows = [
-        ["b", SortCell("9 EUR", 9)],
-        ["c", SortCell("10 EUR", 10)],
-        ["a", SortCell("1,000 EUR", 1000)],
+        ["b", SortableTableCell("9 EUR", 9)],
+        ["c", SortableTableCell("10 EUR", 10)],
+        ["a", SortableTableCell("1,000 EUR", 1000)],
     ]
     text = page("t", ["lead"], [section("s", sortable_table(("name", "#price"), rows))], "foot")
     report = tmp_path / "sorted.html"

@@ -15,7 +15,7 @@ from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.search.by_columns.places import SimplePlacer
 from placer.search.by_columns.simple_asks import simple_ask
 from placer.search.by_columns.simple_columns import SimpleNodeColumns
-from placer.search.by_columns.simple_nodes import simple_nodes
+from placer.search.by_columns.simple_nodes import simple_node_flags
 from placer.search.options import Engine, SolveOptions
 from placer.state.batch import build_problem
 from placer_models.cluster import Node
@@ -241,4 +241,4 @@ def test_a_node_with_more_to_say_is_not_simple() -> None:
         Node("n", replace(plain.machine, devices=switched)),
         replace(plain, alignment=AlignmentPolicy.BEST_EFFORT),
     )
-    assert simple_nodes([plain, *others]) == [True, *(False for _ in others)]
+    assert simple_node_flags([plain, *others]) == [True, *(False for _ in others)]

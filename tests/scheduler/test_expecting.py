@@ -17,7 +17,12 @@ from placer_models.demand import ExpectedDemand, ExpectedShape, expected_demand_
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.expected import alike_counted_together, expected_shape_prices, shapes_admitted_by
-from placer_models.forecast import demand_in, expected_shape_of, forecast_of, learned_demand
+from placer_models.forecast import (
+    expected_demand_in,
+    expected_shape_of,
+    forecast_of,
+    learned_demand,
+)
 from placer_models.goals import EXPECTED, USABLE
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import PartlyPlaced, Placed
@@ -391,6 +396,6 @@ def test_instances_without_a_demand_expect_what_runs_and_waits() -> None:
     """
     asked = Instance((FEW_CPUS,), batch(pod("p", 2), pod("q", 2), pod("r", gpus=0)).gangs)
 
-    demand = demand_in(asked)
+    demand = expected_demand_in(asked)
     assert [(s.cpu_milli, s.gpus) for s in demand.shapes] == [(1000, 0), (2000, 1), (8000, 4)]
     assert demand.counts == (1, 2, 1)

@@ -33,12 +33,12 @@ from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.errors import ContradictionError
 from placer.scheduling.refusal import Refusal
 from placer.search.budget import Budget
-from placer.search.neighbourhoods import Neighbourhoods
+from placer.search.neighbourhoods import NeighbourhoodSearch
 from placer.search.options import Engine, SolveOptions
-from placer.search.outside_witnesses import nodes_hosting_lonely_pods, outside_pods_that_match
+from placer.search.outside_witnesses import nodes_of_pods_without_company, outside_pods_that_match
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import RunningPod
-from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.pod import Pod
 from placer_models.policy import QosClass, Strength
 from search.by_parts import answer
@@ -53,9 +53,9 @@ def test_a_part_knows_what_is_beyond_it() -> None:
     other = RunningPod(DB, on("db", "m"))
     gangs = [lone_gang(SECOND)]
 
-    assert nodes_hosting_lonely_pods([first], [first]) == {"n"}
-    assert nodes_hosting_lonely_pods([first], [first, RunningPod(DB, on("db", "n"))]) == set()
-    assert nodes_hosting_lonely_pods([other], [first, other]) == set()
+    assert nodes_of_pods_without_company([first], [first]) == {"n"}
+    assert nodes_of_pods_without_company([first], [first, RunningPod(DB, on("db", "n"))]) == set()
+    assert nodes_of_pods_without_company([other], [first, other]) == set()
     assert [w.pod.key for w in outside_pods_that_match([other], {"n"}, gangs, nodes)] == [DB.key]
     assert outside_pods_that_match([other], {"m"}, gangs, nodes) == []
     assert outside_pods_that_match([other], {"n"}, [lone_gang(WEB)], nodes) == []
@@ -66,7 +66,7 @@ def test_a_pod_that_stays_in_a_part_keeps_its_company() -> None:
     A member of a gang that spreads beyond the part runs there as others do; whom it needs
     would rather be on the other node, and no wish is worth that.
     """
-    spread = LevelRule("rack", GatherOrSpread.SPREAD, count=1)
+    spread = LevelRule("rack", LevelRuleKind.SPREAD, count=1)
     racks = [replace(node(name), domains=(("rack", name),)) for name in ("n", "m", "far")]
     needy = app("needy", "web", WITH_DB)
     longing = app("db", "db", replace(AffinityTerm((("app", "old"),)), strength=Strength.PREFERRED))
@@ -82,7 +82,7 @@ def test_a_pod_that_stays_in_a_part_keeps_its_company() -> None:
         on("db", "n"),
     )
     worth = measure(instance, start)
-    search = Neighbourhoods(
+    search = NeighbourhoodSearch(
         instance,
         start,
         [tier for tier, _ in worth],
@@ -205,9 +205,10 @@ def test_a_part_knows_who_owns_cpus_beyond_it() -> None:
     floating = RunningPod(LS_DB, on("db", "n"))
     gangs = [lone_gang(owner("second", 1, "db", NEAR_DB))]
 
-    assert nodes_hosting_lonely_pods([first], [first, floating]) == {"n"}
+    assert nodes_of_pods_without_company([first], [first, floating]) == {"n"}
     assert (
-        nodes_hosting_lonely_pods([first], [first, RunningPod(TWO_DB, put("db", "1,3"))]) == set()
+        nodes_of_pods_without_company([first], [first, RunningPod(TWO_DB, put("db", "1,3"))])
+        == set()
     )
     (witness,) = outside_pods_that_match([floating, other], {"k"}, gangs, nodes)
     assert witness.pod.key == TWO_DB.key

@@ -11,7 +11,7 @@ from placer.search.options import SolveOptions
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat import relaxed
-from placer_models.cpsat.classes import pod_families
+from placer_models.cpsat.classes import equal_pod_groups
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.topology import Cpu, NumaNode, Topology
 from worlds import tiny_instance
@@ -60,8 +60,8 @@ def test_pods_of_a_group_are_counted_with_their_gangs() -> None:
     alone = build_problem(world(pod("a"), pod("b")))
     grouped = build_problem(world(pod("a"), pod("b"), groups=[["a", "b"]]))
 
-    assert [(one.gang, one.pods) for one in pod_families(alone)] == [(None, (0, 1))]
-    assert [(one.gang, one.pods) for one in pod_families(grouped)] == [(0, (0,)), (1, (1,))]
+    assert [(one.gang, one.pods) for one in equal_pod_groups(alone)] == [(None, (0, 1))]
+    assert [(one.gang, one.pods) for one in equal_pod_groups(grouped)] == [(0, (0,)), (1, (1,))]
 
 
 def test_a_relaxed_model_that_would_be_too_large_claims_nothing(

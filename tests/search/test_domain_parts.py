@@ -22,7 +22,7 @@ from placer.search.outside_witnesses import closed_copies_of_outside_nodes, outs
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import GATHERING
-from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.placement import Infeasible, PartlyPlaced
 from placer_models.pod import Pod
 from placer_models.policy import Strength
@@ -103,22 +103,22 @@ def asking(*rules: LevelRule, pods: int, minimum: int | None = None) -> Instance
 @pytest.mark.parametrize(
     ("rules", "pods", "minimum", "placed", "short"),
     [
-        ([LevelRule("rack", GatherOrSpread.GATHER)], 4, None, 4, None),
-        ([LevelRule("rack", GatherOrSpread.GATHER)], 5, None, 0, None),
-        ([LevelRule("rack", GatherOrSpread.GATHER)], 5, 3, 4, None),
-        ([LevelRule("rack", GatherOrSpread.GATHER, Strength.PREFERRED)], 4, None, 4, 0),
-        ([LevelRule("rack", GatherOrSpread.GATHER, Strength.PREFERRED)], 5, None, 5, 1),
-        ([LevelRule("rack", GatherOrSpread.SPREAD, count=2)], 4, None, 4, None),
-        ([LevelRule("rack", GatherOrSpread.SPREAD, count=2)], 5, None, 0, None),
-        ([LevelRule("rack", GatherOrSpread.SPREAD, Strength.PREFERRED, 2)], 4, None, 4, 0),
-        ([LevelRule("rack", GatherOrSpread.SPREAD, Strength.PREFERRED, 2)], 5, None, 5, 1),
-        ([LevelRule("rack", GatherOrSpread.MULTIPLES, count=4)], 4, None, 4, None),
-        ([LevelRule("rack", GatherOrSpread.MULTIPLES, count=3)], 6, 3, 3, None),
-        ([LevelRule("rack", GatherOrSpread.MULTIPLES, count=3)], 6, None, 0, None),
+        ([LevelRule("rack", LevelRuleKind.GATHER)], 4, None, 4, None),
+        ([LevelRule("rack", LevelRuleKind.GATHER)], 5, None, 0, None),
+        ([LevelRule("rack", LevelRuleKind.GATHER)], 5, 3, 4, None),
+        ([LevelRule("rack", LevelRuleKind.GATHER, Strength.PREFERRED)], 4, None, 4, 0),
+        ([LevelRule("rack", LevelRuleKind.GATHER, Strength.PREFERRED)], 5, None, 5, 1),
+        ([LevelRule("rack", LevelRuleKind.SPREAD, count=2)], 4, None, 4, None),
+        ([LevelRule("rack", LevelRuleKind.SPREAD, count=2)], 5, None, 0, None),
+        ([LevelRule("rack", LevelRuleKind.SPREAD, Strength.PREFERRED, 2)], 4, None, 4, 0),
+        ([LevelRule("rack", LevelRuleKind.SPREAD, Strength.PREFERRED, 2)], 5, None, 5, 1),
+        ([LevelRule("rack", LevelRuleKind.MULTIPLES, count=4)], 4, None, 4, None),
+        ([LevelRule("rack", LevelRuleKind.MULTIPLES, count=3)], 6, 3, 3, None),
+        ([LevelRule("rack", LevelRuleKind.MULTIPLES, count=3)], 6, None, 0, None),
         (
             [
-                LevelRule("node", GatherOrSpread.SPREAD, count=1),
-                LevelRule("rack", GatherOrSpread.GATHER),
+                LevelRule("node", LevelRuleKind.SPREAD, count=1),
+                LevelRule("rack", LevelRuleKind.GATHER),
             ],
             3,
             2,
@@ -150,7 +150,7 @@ def test_reasons_name_the_levels() -> None:
     """
     Which nodes are in no domain, and what the members keep to together.
     """
-    world = asking(LevelRule("rack", GatherOrSpread.GATHER), pods=5)
+    world = asking(LevelRule("rack", LevelRuleKind.GATHER), pods=5)
     nodes = tuple(replace(node, domains=()) for node in world.nodes)
 
     for instance, reasons in (

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from placer import compiled
 from placer.search.budget import Budget
-from placer.search.exchanges.compiled_sweeps import compiled_sweeps
-from placer.search.exchanges.draws import GUMBEL, gumbel_of, random_draws
+from placer.search.exchanges.compiled_sweeps import anneal_with_numba
+from placer.search.exchanges.draws import GUMBEL, gumbel_of, stream_random_numbers
 from placer.search.exchanges.move_rules import (
     NO_RULE,
     NOWHERE,
@@ -25,7 +25,7 @@ from placer.search.exchanges.swaps import (
     exchange_until_all_fit,
     fastest_sweeps,
 )
-from placer.search.exchanges.sweeps import BinArrays, Slots, array_sweeps
+from placer.search.exchanges.sweeps import BinArrays, Slots, anneal_with_numpy
 from placer.search.options import SolveOptions
 
 COMPILED = "placer.search.exchanges.compiled_sweeps"
@@ -108,8 +108,8 @@ def test_compiled_sweeps_do_what_those_of_numpy_do(seed: int, stream: int, first
     mine, theirs = some_bins(seed), some_bins(seed)
     count, width = mine.slots.shape
     heats = 0.02 * 0.005 ** (np.arange(40) / 40)
-    array_sweeps(mine, stream, first, heats, count // 2, min(width, 12))
-    compiled_sweeps(theirs, stream, first, heats, count // 2, min(width, 12))
+    anneal_with_numpy(mine, stream, first, heats, count // 2, min(width, 12))
+    anneal_with_numba(theirs, stream, first, heats, count // 2, min(width, 12))
 
     assert (mine.slots == theirs.slots).all()
     assert (mine.loads == theirs.loads).all()
@@ -147,7 +147,7 @@ def test_unequal_nodes_settle_in_few_sweeps() -> None:
     """
     However many gaps there are: two nodes that hold what they should may always exchange nothing.
     """
-    run = compiled_sweeps
+    run = anneal_with_numba
     settled = [
         exchange_until_all_fit(unequal(seed), 500, seed, lambda _: False, run) for seed in range(16)
     ]
@@ -162,7 +162,7 @@ def test_draws_are_those_of_splitmix64() -> None:
     known = [6457827717110365317, 3203168211198807973, 9817491932198370423]
     stream = np.array([1234567], dtype=np.uint64)
 
-    assert random_draws(stream, np.arange(3, dtype=np.uint64)).tolist() == known
+    assert stream_random_numbers(stream, np.arange(3, dtype=np.uint64)).tolist() == known
     assert gumbel_of(np.array([0, 2**64 - 1], dtype=np.uint64)).tolist() == [GUMBEL[0], GUMBEL[-1]]
 
 
@@ -197,7 +197,7 @@ def test_the_first_stream_that_settles_counts() -> None:
         best = settled.index(True) if any(settled) else 0
         several += best > 0
         spent = set()
-        for run in (array_sweeps, compiled_sweeps):
+        for run in (anneal_with_numpy, anneal_with_numba):
             budget = Budget(SolveOptions(workers=3, seed=1, work_limit=100))
             found = replace(crowd, slots=crowd.slots.copy())
 
@@ -216,14 +216,14 @@ def test_work_that_is_spent_ends_the_runs() -> None:
     crowd = crowd_of(some_bins(1))
     crowd.room = crowd.room * 0.1
 
-    assert not exchange_in_threads(crowd, 10**9, [1, 2], budget, array_sweeps)
+    assert not exchange_in_threads(crowd, 10**9, [1, 2], budget, anneal_with_numpy)
 
 
 def test_without_numba_sweeps_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     So too where it is broken, or where it finds no folder to write to.
     """
-    assert fastest_sweeps(10.0) is compiled_sweeps
+    assert fastest_sweeps(10.0) is anneal_with_numba
     for fault in (ImportError("no numba"), RuntimeError("cannot cache function")):
 
         def failing(name: str, fault: Exception = fault) -> None:
@@ -231,8 +231,8 @@ def test_without_numba_sweeps_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch
 
         monkeypatch.setattr(compiled, "import_module", failing)
 
-        assert fastest_sweeps(10.0) is array_sweeps
+        assert fastest_sweeps(10.0) is anneal_with_numpy
 
     monkeypatch.delitem(sys.modules, COMPILED)
 
-    assert fastest_sweeps(1.0) is array_sweeps  # Loading it would take the time that is left.
+    assert fastest_sweeps(1.0) is anneal_with_numpy  # Loading it would take the time that is left.

@@ -100,7 +100,7 @@ def no_answer(_: Instance) -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "instead"), [("improve_exactly", None), ("laid_greedily", no_answer)]
+    ("way", "instead"), [("improve_exactly", None), ("greedy_placement", no_answer)]
 )
 def test_pods_laid_near_node_by_node_need_no_model_of_all_of_them_apart(
     way: str, instead: Callable[..., None] | None, monkeypatch: pytest.MonkeyPatch

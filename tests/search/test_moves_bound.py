@@ -23,7 +23,7 @@ from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import MOVES, OPENED
-from placer_models.moves import complete_with_current, with_movable_pods
+from placer_models.moves import with_movable_pods, with_unplaced_at_home
 from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed, Placement
 from placer_models.pod import Pod
 
@@ -41,7 +41,7 @@ def bounds(instance: Instance, values: list[int]) -> list[int | None]:
 
 def parts_of(instance: Instance) -> list[MovePart]:
     asked = with_movable_pods(instance, breaches_of_complete_placement)
-    return suggest_moves_by_relaxation(asked, complete_with_current(asked, Placement()), budget())
+    return suggest_moves_by_relaxation(asked, with_unplaced_at_home(asked, Placement()), budget())
 
 
 def dressed(seed: int) -> Instance:

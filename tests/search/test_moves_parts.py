@@ -12,7 +12,7 @@ from moving_worlds import moving_instance, tied_instance
 from placer.judge.breaches import breaches, breaches_of_complete_placement
 from placer.judge.measure import is_better, measure
 from placer.search.budget import Budget
-from placer.search.neighbourhoods import Neighbourhoods
+from placer.search.neighbourhoods import NeighbourhoodSearch
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import RunningPod
@@ -73,7 +73,7 @@ def test_a_part_knows_that_a_node_is_open_whose_pod_is_elsewhere() -> None:
         put("a", "0-3", on="left"), put("left", "2-3", on="other"), put("other", "0-1", on="other")
     )
     worth = measure(asked, start)
-    search = Neighbourhoods(
+    search = NeighbourhoodSearch(
         instance=asked,
         placement=start,
         tiers=[tier for tier, _ in worth],

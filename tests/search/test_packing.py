@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.packing.bins import Bin, PackingProblem
-from placer.packing.fewest import completed_filling, pack_into, pack_into_fewest_bins
+from placer.packing.fewest import pack_into, pack_into_fewest_bins, with_all_items_packed
 from placer.packing.knapsack import dearest_choice, full_patterns
 from placer.packing.prices import ItemPrices, PackingProgram, simplex_maximum
 from placer.packing.step_limit import StepBudget
@@ -99,7 +99,7 @@ def test_pieces_that_fit_by_volume_may_need_another_bin() -> None:
     """
     packing = PackingProblem((), Bin((132,), ((44,), (33,), (12,))), (2, 3, 6))
 
-    packed = pack_into_fewest_bins(packing, completed_filling(packing, []), StepBudget(10**6))
+    packed = pack_into_fewest_bins(packing, with_all_items_packed(packing, []), StepBudget(10**6))
 
     assert (len(packed.filling), packed.bound) == (3, 3)
     assert pack_into(packing, 2, StepBudget(10**6), FREE) is None

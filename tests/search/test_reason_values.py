@@ -13,7 +13,7 @@ from placer.search.reasons.sentences import reason_sentences
 from placer.search.reasons.unplaced import reason_at_earliest_stage
 from placer.search.solver import solve
 from placer_models.cluster import Instance
-from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.placement import Placed, Unplaced
 from placer_models.pod import GangGroup, pods_of
 from placer_models.reasons import (
@@ -37,7 +37,7 @@ MANY = Blocker(RuleDemand("cpu-count"))
 """There are too few CPUs."""
 
 TWO = (node("n"), node("m"))
-SPREAD = LevelRule("node", GatherOrSpread.SPREAD, count=1)
+SPREAD = LevelRule("node", LevelRuleKind.SPREAD, count=1)
 
 CASES: dict[str, tuple[Instance, tuple[Reason, ...]]] = {
     "every node is too small": (

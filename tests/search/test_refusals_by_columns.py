@@ -13,7 +13,7 @@ from placer.scheduling.decision import Batch, lone_gang
 from placer.search import kept_blockers
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons import by_columns
-from placer.search.reasons.stages import NodesAtStage
+from placer.search.reasons.stages import NodesAtReasonStage
 from placer.state.requirements import PodRequirements
 from placer_models.cluster import Instance
 from placer_models.placement import Unplaced
@@ -91,9 +91,11 @@ def test_nodes_that_a_batch_left_alone_keep_their_blockers(
     as often, in the same order, as if each node were looked at again.
     """
     taken_over = 0
-    known_before = NodesAtStage.known_before
+    known_before = NodesAtReasonStage.known_before
 
-    def counted(stage: NodesAtStage, ask: PodRequirements) -> kept_blockers.AskBlockerByNode | None:
+    def counted(
+        stage: NodesAtReasonStage, ask: PodRequirements
+    ) -> kept_blockers.AskBlockerByNode | None:
         nonlocal taken_over
         known = known_before(stage, ask)
         taken_over += known is not None
@@ -101,8 +103,8 @@ def test_nodes_that_a_batch_left_alone_keep_their_blockers(
 
     for seed in range(1000 * batch, 1000 * batch + WORLDS):
         for world in (mixed_instance(seed), roomy.instance(seed)):
-            monkeypatch.setattr(NodesAtStage, "known_before", counted)
+            monkeypatch.setattr(NodesAtReasonStage, "known_before", counted)
             found = refused_together(world)
-            monkeypatch.setattr(NodesAtStage, "known_before", lambda stage, ask: None)
+            monkeypatch.setattr(NodesAtReasonStage, "known_before", lambda stage, ask: None)
             assert found == refused_together(world), seed
     assert taken_over

@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placer.search.exchanges.share_weights import device_share_weights
+from placer.search.exchanges.share_weights import share_capacity_cut_weights
 from placer_models.device_share import ShareAmounts
 
 AMOUNTS = st.tuples(st.integers(10, 100), st.integers(0, 90))
@@ -27,7 +27,7 @@ def test_weights_of_four_sizes_are_those_by_hand() -> None:
     """
     Three of 30 fill a device, as one of 70 and one of 30 or 20 do, and two of 50 for halves.
     """
-    found = device_share_weights([(20,), (30,), (50,), (70,)], (100,))
+    found = share_capacity_cut_weights([(20,), (30,), (50,), (70,)], (100,))
 
     assert {(*weights.of.values(), weights.whole) for weights in found} == {
         (2, 3, 5, 7, 10),
@@ -48,7 +48,7 @@ def test_no_filling_counts_more_than_the_device(
     """
     Nor more than what is said of a device on which only so much is left.
     """
-    for weights in device_share_weights(sizes, (100, 90)):
+    for weights in share_capacity_cut_weights(sizes, (100, 90)):
         assert most_on(weights.of, (100, 90)) <= weights.whole
         assert weights.most(left) == most_on(weights.of, left)
 
@@ -57,7 +57,7 @@ def test_there_are_no_weights_where_fillings_have_no_end() -> None:
     """
     Shares of nothing, more sizes than can be listed, and one share in a thousand.
     """
-    assert device_share_weights([], (100,)) == []
-    assert device_share_weights([(0, 0), (50, 50)], (100, 100)) == []
-    assert device_share_weights([(size,) for size in range(20, 40)], (100,)) == []
-    assert device_share_weights([(1,), (2,), (3,)], (1000,)) == []
+    assert share_capacity_cut_weights([], (100,)) == []
+    assert share_capacity_cut_weights([(0, 0), (50, 50)], (100, 100)) == []
+    assert share_capacity_cut_weights([(size,) for size in range(20, 40)], (100,)) == []
+    assert share_capacity_cut_weights([(1,), (2,), (3,)], (1000,)) == []

@@ -15,7 +15,7 @@ from placer.search.baseline import starting_accounts_of
 from placer.search.joint_search import JointSearch
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer.search.warm_start import warm_start
+from placer.search.warm_start import placement_from_earlier
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.legal import illegal_pods
 from placer_models.placement import Answer, PartlyPlaced, Placed, Placement
@@ -71,7 +71,7 @@ def test_pods_that_are_new_come_beside_those_that_had_places() -> None:
     best = placement_of(solve(full(), BRIEF))
     more = full(lone("new", 8))
     more = replace(more, nodes=(*more.nodes, Node("n-9", TEN)))
-    warm = warm_start(more, starting_accounts_of(more), best, lambda: False)
+    warm = placement_from_earlier(more, starting_accounts_of(more), best, lambda: False)
 
     assert warm is not None
     assert {p.name: p.node for p in warm.placement.pods} == {p.name: p.node for p in best.pods} | {
@@ -83,7 +83,7 @@ def test_a_node_that_is_gone_costs_its_pods_alone() -> None:
     best = placement_of(solve(full(), BRIEF))
     fewer = full()
     fewer = replace(fewer, nodes=fewer.nodes[1:])
-    warm = warm_start(fewer, starting_accounts_of(fewer), best, lambda: False)
+    warm = placement_from_earlier(fewer, starting_accounts_of(fewer), best, lambda: False)
 
     assert warm is not None
     stay = {p.name: p.node for p in best.pods if p.node != "n-0"}
@@ -94,7 +94,7 @@ def test_places_on_a_node_that_shrank_are_given_up_and_no_others() -> None:
     best = placement_of(solve(full(), BRIEF))
     now = full()
     now = replace(now, nodes=(replace(now.nodes[0], reserved_cpus=frozenset({0})), *now.nodes[1:]))
-    warm = warm_start(now, starting_accounts_of(now), best, lambda: False)
+    warm = placement_from_earlier(now, starting_accounts_of(now), best, lambda: False)
 
     assert warm is not None
     assert not breaches(now, warm.placement)
@@ -111,14 +111,19 @@ def test_a_gang_that_lost_its_minimum_has_no_place() -> None:
     gang = Gang("all", "default", (*names, *lone("ninth", 9).pods), len(names) + 1)
     together = replace(instance, gangs=(gang,))
 
-    assert warm_start(together, starting_accounts_of(together), best, lambda: False) is None
+    assert (
+        placement_from_earlier(together, starting_accounts_of(together), best, lambda: False)
+        is None
+    )
 
 
 def test_no_time_means_no_warm_start() -> None:
     instance = full()
     best = placement_of(solve(instance, BRIEF))
 
-    assert warm_start(instance, starting_accounts_of(instance), best, lambda: True) is None
+    assert (
+        placement_from_earlier(instance, starting_accounts_of(instance), best, lambda: True) is None
+    )
 
 
 def test_the_greedy_engine_does_not_look_at_earlier_places() -> None:

@@ -7,12 +7,12 @@ import pytest
 
 from placer.judge import cells
 from placer.judge.scene import JudgedNode, nodes_before_placement, placed_pod_of
-from placer_models.alignment import effective_policy, effective_scope
+from placer_models.alignment import effective_alignment_scope, effective_policy
 from placer_models.bound import (
-    bound_to,
     is_bound_by_policy,
-    numa_nodes_held,
-    numa_nodes_of,
+    numa_nodes_bound_to,
+    numa_nodes_of_cpus,
+    numa_nodes_of_memory_and_devices,
     pool_on_numa_nodes,
 )
 from placer_models.cluster import Instance, Node
@@ -112,11 +112,13 @@ def test_words_and_judge_agree_on_who_is_bound_where(batch: int) -> None:
                 there = {c for c in pool if topology.cpu[c].numa_node in expected}
                 seen.add((place.cpu_milli is None, bool(place.cpuset), bool(expected)))
 
-                assert bound_to(place, spec, node) == expected
-                assert cells.bound_to(site, tenant) == expected
-                assert numa_nodes_held(place, node) == held(place, node)
-                assert cells.numa_nodes_held(site, place, place.devices) == held(place, node)
-                assert numa_nodes_of(place.cpuset, topology) == homes - {None}
+                assert numa_nodes_bound_to(place, spec, node) == expected
+                assert cells.numa_nodes_bound_to(site, tenant) == expected
+                assert numa_nodes_of_memory_and_devices(place, node) == held(place, node)
+                assert cells.numa_nodes_of_memory_and_devices(site, place, place.devices) == held(
+                    place, node
+                )
+                assert numa_nodes_of_cpus(place.cpuset, topology) == homes - {None}
                 assert pool_on_numa_nodes(place.cpuset, expected, topology) == there
                 assert cells.pool_cpus_on_numa_nodes(site, place.cpuset, expected) == there
     assert len(seen) >= 6
@@ -151,4 +153,4 @@ def test_a_scope_is_the_pod_where_nothing_is_said(
     """
     said = {pod, on} - {None} or {AlignmentScope.POD}
 
-    assert effective_scope(pod, on) is (said.pop() if len(said) == 1 else None)
+    assert effective_alignment_scope(pod, on) is (said.pop() if len(said) == 1 else None)

@@ -7,10 +7,10 @@ from typing import cast
 import pytest
 
 from judge.hand import MACHINE
-from placer.judge.open_nodes import admits_new_pods, node_admission_key
+from placer.judge.open_nodes import admission_key_of_spec, admits_new_pods
 from placer_models.affinity import EVERY_NAMESPACE, SYSTEM_NAMESPACE, AffinityLevel, AffinityTerm
 from placer_models.cluster import Node
-from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.node_affinity import NAME_FIELD, NodeAffinity, NodeTerm, PreferredTerm
 from placer_models.node_rules import node_rules_allow, weight_missed
 from placer_models.pod import PodSpec
@@ -231,7 +231,7 @@ def test_the_judge_tells_pods_apart_by_all_that_decides_where_they_may_come() ->
     about nodes looks at has to be among what they agree in.
     """
     kept_by = _Recorder(PodSpec(()))
-    node_admission_key(cast("PodSpec", kept_by))
+    admission_key_of_spec(cast("PodSpec", kept_by))
 
     for node, spec in nodes_and_specs():
         looked_at = _Recorder(spec)
@@ -255,5 +255,5 @@ def test_wishes_of_nodes_and_strengths_are_what_they_say() -> None:
     assert AffinityTerm(()).required
     assert not SpreadConstraint("k", strength=Strength.PREFERRED).required
     assert not AffinityTerm((), strength=Strength.PREFERRED).required
-    assert LevelRule("rack", GatherOrSpread.GATHER).required
-    assert not LevelRule("rack", GatherOrSpread.GATHER, Strength.PREFERRED).required
+    assert LevelRule("rack", LevelRuleKind.GATHER).required
+    assert not LevelRule("rack", LevelRuleKind.GATHER, Strength.PREFERRED).required

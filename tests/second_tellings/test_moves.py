@@ -18,7 +18,6 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, RunningPod
 from placer_models.device_share import DeviceShare
 from placer_models.moves import (
-    complete_with_current,
     is_where_it_was,
     movable_pods,
     moves_of,
@@ -26,10 +25,11 @@ from placer_models.moves import (
     rules_mended,
     vacated_homes,
     with_movable_pods,
+    with_unplaced_at_home,
 )
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Pod, PodSpec
-from placer_models.reach import any_reaches_beyond, reaches_beyond, without_asks_beyond_node
+from placer_models.reach import any_reaches_beyond, looks_beyond_node, without_asks_beyond_node
 from placer_models.topology_spread import SpreadConstraint
 from pools import pools
 
@@ -184,7 +184,7 @@ def test_who_moves_and_who_stays_is_as_the_page_says(batch: int) -> None:
                 assert homes.homes_of_moved(asked, placement.pods) == gone
                 if any(key not in {p.key for g in asked.gangs for p in g.pods} for key in place_of):
                     continue
-                assert {p.key: p for p in complete_with_current(asked, placement).pods} == full
+                assert {p.key: p for p in with_unplaced_at_home(asked, placement).pods} == full
                 left = {place.key for place in placement_without_stayers(asked, placement).pods}
                 staying = {home.key for home in asked.homes} - {home.key for home in gone}
                 assert left == place_of.keys() - staying
@@ -302,7 +302,7 @@ def test_what_reaches_beyond_a_node_is_left_out_of_one_node() -> None:
         return Pod("p", "default", PodSpec((), affinity=terms, spread=over))
 
     alone, far, over = pod(near), pod(near, wide), pod(near, over=spread)
-    assert [reaches_beyond(one.spec) for one in (alone, far, over)] == [False, True, True]
+    assert [looks_beyond_node(one.spec) for one in (alone, far, over)] == [False, True, True]
     assert any_reaches_beyond([alone, far])
     assert not any_reaches_beyond([alone, alone])
     assert [without_asks_beyond_node(one) for one in (alone, far, over)] == [alone] * 3

@@ -14,7 +14,7 @@ import pytest
 
 from judge.hand import node, world
 from placer.judge.measure import measure
-from placer_models.capacity import Quantity
+from placer_models.capacity import DeviceQuantity
 from placer_models.cluster import Instance, Node
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
@@ -33,7 +33,7 @@ from placer_models.policy import QosClass
 from placer_models.resource_classes import (
     ask_of,
     node_load_before_new_pods,
-    resource_class_totals,
+    resource_class_totals_of_node,
     resource_classes_asked_by_any,
 )
 from placer_models.topology import Hugepages
@@ -221,7 +221,7 @@ def test_classes_are_those_of_the_page() -> None:
             load = node_load_before_new_pods(NodeStrategy.PACK, classes, has, specs)
             used = [sum(taken(spec, has).get(name, 0) for spec in specs) for name in classes]
 
-            assert resource_class_totals(there) == has
+            assert resource_class_totals_of_node(there) == has
             assert load.used == tuple(used)
             assert load.total == tuple(has.get(name, 0) for name in classes)
             assert (load.running, load.new) == (len(specs), ())
@@ -247,7 +247,10 @@ def test_a_load_counts_the_pods_that_come() -> None:
 def shared_world(seed: int) -> Instance:
     """Draw a node whose devices have memory and quantities, and pods with parts of them."""
     rng = Random(f"classes-{seed}")
-    bandwidth = (Quantity("bandwidth", rng.choice((7, 100))), Quantity("space", 3 * GIB))
+    bandwidth = (
+        DeviceQuantity("bandwidth", rng.choice((7, 100))),
+        DeviceQuantity("space", 3 * GIB),
+    )
     devices = [
         Device(kind, minor, memory_bytes=rng.choice((0, 7, GIB)), capacity=capacity)
         for kind, capacity in (("disk", bandwidth), ("gpu", ()), ("nic", bandwidth[:1]))
@@ -275,7 +278,7 @@ def drawn_spec(rng: Random) -> PodSpec:
         rng.choice((1, GIB // 3)) if memory == "bytes" else None,
         rng.choice((0, 1, 50, 100)) if memory == "percent" else None,
         tuple(
-            Quantity(name, rng.choice((1, 33, GIB)))
+            DeviceQuantity(name, rng.choice((1, 33, GIB)))
             for name in ("bandwidth", "space")
             if kind == "disk" and rng.random() < 0.4
         ),

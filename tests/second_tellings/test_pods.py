@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from placer_models.capacity import Quantity
+from placer_models.capacity import DeviceQuantity
 from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.pod import Container, ContainerRole, DeviceRequest, PodSpec, Resources
@@ -173,12 +173,12 @@ def one(cpus: int, memory_bytes: int) -> PodSpec:
 @pytest.mark.parametrize("percent", [None, 0, 40, 100])
 @pytest.mark.parametrize("memory_bytes", [None, 0, 7])
 @pytest.mark.parametrize("memory_percent", [None, 0, 99, 100])
-@pytest.mark.parametrize("capacity", [(), (Quantity("space", 3),)])
+@pytest.mark.parametrize("capacity", [(), (DeviceQuantity("space", 3),)])
 def test_a_share_leaves_something_to_others_or_nothing(
     percent: int | None,
     memory_bytes: int | None,
     memory_percent: int | None,
-    capacity: tuple[Quantity, ...],
+    capacity: tuple[DeviceQuantity, ...],
 ) -> None:
     """
     All of the memory is all of the device, whatever compute is asked for beside it.

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from placer_models.capacity import CapacityUnit, Quantity
+from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.device import Device
 from placer_models.device_share import (
     DeviceShare,
@@ -64,8 +64,10 @@ def in_hundredths(amounts: Amounts) -> tuple[Fraction, ...]:
 def drawn_device(rng: Random) -> Device:
     """Draw a device with or without memory and quantities."""
     capacity = tuple(
-        Quantity(
-            name, rng.choice((1, 7, 100)), rng.choice((CapacityUnit.UNITS, CapacityUnit.BYTES))
+        DeviceQuantity(
+            name,
+            rng.choice((1, 7, 100)),
+            rng.choice((DeviceQuantityUnit.UNITS, DeviceQuantityUnit.BYTES)),
         )
         for name in NAMES
         if rng.random() < 0.6
@@ -82,8 +84,10 @@ def drawn_share(rng: Random) -> DeviceShare:
         rng.choice((0, 1, 7, 8)) if memory == "bytes" else None,
         rng.choice((0, 1, 33, 100, 101)) if memory == "percent" else None,
         tuple(
-            Quantity(
-                name, rng.choice((1, 7, 8)), rng.choice((CapacityUnit.UNITS, CapacityUnit.BYTES))
+            DeviceQuantity(
+                name,
+                rng.choice((1, 7, 8)),
+                rng.choice((DeviceQuantityUnit.UNITS, DeviceQuantityUnit.BYTES)),
             )
             for name in NAMES
             if rng.random() < 0.3
@@ -128,7 +132,9 @@ def test_of_an_unknown_device_percent_alone_can_be_had() -> None:
     assert amounts_of_share(DeviceShare(percent=30), device_capacity_of(None)) == (30, 0)
     assert amounts_of_share(DeviceShare(memory_bytes=1), device_capacity_of(None)) is None
     assert (
-        amounts_of_share(DeviceShare(capacity=(Quantity("space", 1),)), device_capacity_of(None))
+        amounts_of_share(
+            DeviceShare(capacity=(DeviceQuantity("space", 1),)), device_capacity_of(None)
+        )
         is None
     )
 
@@ -137,7 +143,7 @@ def test_totals_have_names_in_the_order_of_their_amounts() -> None:
     """
     Percent, memory, then the quantities of the device.
     """
-    device = Device("disk", 0, memory_bytes=3, capacity=(Quantity("space", 5),))
+    device = Device("disk", 0, memory_bytes=3, capacity=(DeviceQuantity("space", 5),))
 
     assert device_capacity_of(device).names == ("percent", "memory", "space")
     assert whole_device_amounts(device_capacity_of(device)) == (100, 300, 500)

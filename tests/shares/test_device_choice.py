@@ -15,7 +15,7 @@ from placer.scheduling.decision import Batch, lone_gang
 from placer.search import joint_search
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.capacity import CapacityUnit, Quantity
+from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device, VirtualFunction
 from placer_models.device_share import DeviceShare, used_millionths
@@ -25,15 +25,17 @@ from placer_models.legal import IllegalPodError
 from placer_models.machines.catalogue import load_machine
 from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
-from placer_models.policy import DeviceChoice
+from placer_models.policy import DeviceChoicePolicy
 from quota.given_out import device_given_out
 from scheduler.cluster import BOX, DEADLINE_S
 
-LEAST, MOST = DeviceChoice.LEAST_USED, DeviceChoice.MOST_USED
+LEAST, MOST = DeviceChoicePolicy.LEAST_USED, DeviceChoicePolicy.MOST_USED
 ENGINES = [Engine.GREEDY, Engine.EXACT]
 
 
-def asking(name: str, *shares: DeviceShare, choice: DeviceChoice | None, kind: str = GPU) -> Pod:
+def asking(
+    name: str, *shares: DeviceShare, choice: DeviceChoicePolicy | None, kind: str = GPU
+) -> Pod:
     counts = {share: shares.count(share) for share in shares}
     devices = tuple(DeviceRequest(kind, count, share) for share, count in counts.items())
     container = Container("main", Resources(100, devices=devices))
@@ -73,7 +75,7 @@ def solved(instance: Instance, engine: Engine) -> dict[str, tuple[int, ...]]:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("choice", "minor"), [(LEAST, 1), (MOST, 2)])
 def test_a_pod_alone_has_the_device_of_its_choice(
-    engine: Engine, choice: DeviceChoice, minor: int
+    engine: Engine, choice: DeviceChoicePolicy, minor: int
 ) -> None:
     """
     The seed's cards: 5, 0, 12 and 3 of 20 are used, and 4 are asked for.
@@ -91,10 +93,10 @@ def test_a_pod_alone_has_the_device_of_its_choice(
 @given(
     cards=st.lists(st.tuples(st.integers(1, 20), st.integers(0, 20)), min_size=1, max_size=4),
     amount=st.integers(1, 12),
-    choice=st.sampled_from(DeviceChoice),
+    choice=st.sampled_from(DeviceChoicePolicy),
 )
 def test_one_pod_is_the_rule_of_the_seed(
-    cards: list[tuple[int, int]], amount: int, choice: DeviceChoice
+    cards: list[tuple[int, int]], amount: int, choice: DeviceChoicePolicy
 ) -> None:
     """
     The solver and a ledger of quotas choose devices of which as much is used.
@@ -166,8 +168,8 @@ def test_other_devices_and_quantities_are_chosen_alike(engine: Engine) -> None:
     Disks with space and queues: 8 of 10 queues are much, and 1 of 100 bytes are little.
     """
     capacity = (
-        Quantity("queues", 10, CapacityUnit.UNITS),
-        Quantity("space", 100, CapacityUnit.BYTES),
+        DeviceQuantity("queues", 10, DeviceQuantityUnit.UNITS),
+        DeviceQuantity("space", 100, DeviceQuantityUnit.BYTES),
     )
     disks = tuple(Device("disk", i, numa_node=0, capacity=capacity) for i in range(2))
     machine = replace(BOX, devices=disks)
@@ -175,8 +177,8 @@ def test_other_devices_and_quantities_are_chosen_alike(engine: Engine) -> None:
     def taking(queues: int, space: int) -> DeviceShare:
         return DeviceShare(
             capacity=(
-                Quantity("queues", queues, CapacityUnit.UNITS),
-                Quantity("space", space, CapacityUnit.BYTES),
+                DeviceQuantity("queues", queues, DeviceQuantityUnit.UNITS),
+                DeviceQuantity("space", space, DeviceQuantityUnit.BYTES),
             )
         )
 
@@ -230,7 +232,7 @@ def test_how_far_off_is_measured_in_millionths() -> None:
     beside others misses what the fullest card that could give it has more.
     """
 
-    def placed(*minors: int, choice: DeviceChoice = LEAST) -> int:
+    def placed(*minors: int, choice: DeviceChoicePolicy = LEAST) -> int:
         pods = [asking(f"p{i}", in_bytes(4), choice=choice) for i in range(2)]
         instance = world(box(20, 20, 20), (using("r", "n", 0, in_bytes(12)),), *pods)
         places = tuple(
@@ -344,7 +346,7 @@ def test_what_is_left_usable_is_bounded_as_without_choices(monkeypatch: pytest.M
     percents = (10, 25, 40, 25)
     node = Node("n", load_machine("dgx-a100"))
 
-    def answer(choice: DeviceChoice | None) -> Placed:
+    def answer(choice: DeviceChoicePolicy | None) -> Placed:
         pods = [
             asking(f"p{i}", DeviceShare(percent, memory_percent=percent), choice=choice)
             for i, percent in enumerate(percents)

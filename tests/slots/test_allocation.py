@@ -13,7 +13,7 @@ from placer.slots.resources import (
     ResourceAmounts,
     ResourceProfile,
     merge_all_profiles,
-    multiply,
+    multiplied_profile,
     subtract,
 )
 from placer.slots.workers.allocate import allocate_slots, allocate_slots_in_order
@@ -107,7 +107,7 @@ def assert_all_served(found: SlotAllocation, there: Workers, asked: list[JobNeed
 
 
 def taken(grants: Iterable[SlotGrant]) -> ResourceProfile:
-    return merge_all_profiles(multiply(grant.slot, grant.count) for grant in grants)
+    return merge_all_profiles(multiplied_profile(grant.slot, grant.count) for grant in grants)
 
 
 def heap(size_gib: int) -> ResourceAmounts:

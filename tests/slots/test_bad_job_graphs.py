@@ -11,7 +11,7 @@ from placer.slots.file import compile_job_file
 from placer.slots.graph import (
     JobGraph,
     ManagedMemoryShare,
-    ManagedMemoryUse,
+    ManagedMemoryUseCase,
     NetworkBuffers,
     Operator,
     OperatorEdge,
@@ -297,7 +297,7 @@ GRAPHS = {
         "operators[0].resources: states network memory; it is derived",
     ),
     "a weight that is a pool": (
-        JobGraph((Operator("a", slot_use_cases=frozenset([ManagedMemoryUse.OPERATOR])),)),
+        JobGraph((Operator("a", slot_use_cases=frozenset([ManagedMemoryUseCase.OPERATOR])),)),
         "operators[0].managed.operator: is no pool of the slot; give its weight",
     ),
     "a name that does not show": (

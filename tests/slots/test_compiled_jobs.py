@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from placer.slots.compiled import CompiledJob, MemoryKindFractions, OperatorChainEdge
+from placer.slots.compiled import CompiledJob, OperatorChainEdge, OperatorMemoryFractions
 from placer.slots.compiler import compile_job
 from placer.slots.graph import (
     Chaining,
@@ -15,11 +15,11 @@ from placer.slots.graph import (
     ExecutionMode,
     JobGraph,
     ManagedMemoryShare,
-    ManagedMemoryUse,
+    ManagedMemoryUseCase,
     NetworkBuffers,
     Operator,
     OperatorEdge,
-    RuntimeSemantics,
+    SlotResourceSemantics,
     SlotSharingGroup,
 )
 from placer.slots.network_memory import network_memory_of_chains
@@ -36,7 +36,7 @@ def kinds(job: CompiledJob) -> list[tuple[float, float]]:
     return [
         (float(f.on_heap), float(f.off_heap))
         for f in job.fractions
-        if isinstance(f, MemoryKindFractions)
+        if isinstance(f, OperatorMemoryFractions)
     ]
 
 
@@ -195,7 +195,7 @@ def test_later_releases_let_streams_block_nowhere() -> None:
     graph = line(A, replace(B, parallelism=2), exchange=BLOCKING)
 
     assert len(compile_job(graph).regions) == 2
-    later = compile_job(replace(graph, semantics=RuntimeSemantics.FLIP_141))
+    later = compile_job(replace(graph, semantics=SlotResourceSemantics.FLIP_141))
     assert [link.exchange for link in later.links] == [PIPELINED]
 
 
@@ -349,9 +349,12 @@ def test_groups_own_resources_under_flip_141() -> None:
     """
     slot = ResourceAmounts(10**8, 100, extended_e8=(("gpu", 10**8),))
     graph = JobGraph(
-        (Operator("a", 3), Operator("b", 2, slot_use_cases=frozenset([ManagedMemoryUse.PYTHON]))),
+        (
+            Operator("a", 3),
+            Operator("b", 2, slot_use_cases=frozenset([ManagedMemoryUseCase.PYTHON])),
+        ),
         (OperatorEdge("a", "b"),),
-        semantics=RuntimeSemantics.FLIP_141,
+        semantics=SlotResourceSemantics.FLIP_141,
         groups=(SlotSharingGroup("default", slot),),
     )
 

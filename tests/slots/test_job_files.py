@@ -19,11 +19,11 @@ from placer.slots.graph import (
     ExecutionMode,
     JobGraph,
     ManagedMemoryShare,
-    ManagedMemoryUse,
+    ManagedMemoryUseCase,
     NetworkBuffers,
     Operator,
     OperatorEdge,
-    RuntimeSemantics,
+    SlotResourceSemantics,
     SlotSharingGroup,
 )
 from placer.slots.resources import ResourceAmounts
@@ -115,16 +115,16 @@ edges:
         ),
         (OperatorEdge("a", "b", EdgePartition.BROADCAST, EdgeExchange.HYBRID_SELECTIVE),),
         "all",
-        RuntimeSemantics.FLIP_53,
+        SlotResourceSemantics.FLIP_53,
         ExecutionMode.BATCH,
         True,
         EdgeExchange.BLOCKING,
         (SlotSharingGroup("g"), SlotSharingGroup("h")),
         NetworkBuffers(65536, 3, 5),
         (
-            (ManagedMemoryUse.OPERATOR, 70),
-            (ManagedMemoryUse.STATE_BACKEND, 70),
-            (ManagedMemoryUse.PYTHON, 5),
+            (ManagedMemoryUseCase.OPERATOR, 70),
+            (ManagedMemoryUseCase.STATE_BACKEND, 70),
+            (ManagedMemoryUseCase.PYTHON, 5),
         ),
         False,
     )
@@ -144,7 +144,7 @@ def test_uses_of_managed_memory_are_read(tmp_path: Path) -> None:
     job = read_job_graph(path)
 
     assert job.operators[0].operator_weight == 3
-    assert job.operators[0].slot_use_cases == {ManagedMemoryUse.STATE_BACKEND}
+    assert job.operators[0].slot_use_cases == {ManagedMemoryUseCase.STATE_BACKEND}
     assert job.consumer_weights == CONSUMER_WEIGHTS
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from placer.slots.amount_text import format_e8
-from placer.slots.compiled import CompiledJob, MemoryKindFractions
+from placer.slots.compiled import CompiledJob, OperatorMemoryFractions
 from placer.slots.compiler import compile_unchecked_job
 from placer.slots.graph import ManagedMemoryShare, Operator
 from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile
@@ -76,7 +76,7 @@ def test_flip_53_compiles_as_the_peer_does(row: Row, kind: str, tmp_path: Path) 
     assert {
         name: float(fractions.on_heap if kind == "onHeap" else fractions.off_heap)
         for name, fractions in zip(job.operators, job.fractions, strict=True)
-        if isinstance(fractions, MemoryKindFractions)
+        if isinstance(fractions, OperatorMemoryFractions)
     } == expected["fractions"]
 
 

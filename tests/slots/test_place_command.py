@@ -14,8 +14,8 @@ from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.file import read_workers
 from placer.slots.workers.lacks import (
     GangWithoutSlots,
-    SearchTimeout,
     SlotTooLarge,
+    UndecidedInTime,
     WorkerLimitExceeded,
     why_gang_lacks_slots,
 )
@@ -343,7 +343,7 @@ def test_a_region_may_be_left_out_for_want_of_time(tmp_path: Path) -> None:
     limit = WorkerLimitExceeded("maxCpu", 2)
 
     assert why_gang_lacks_slots(unknown, 0, workers, limit, nothing) == GangWithoutSlots(
-        0, SearchTimeout()
+        0, UndecidedInTime()
     )
     assert why_gang_lacks_slots(gpus, 0, workers, limit, nothing) == GangWithoutSlots(
         0, SlotTooLarge(0, (("gpu", E8, 0),))

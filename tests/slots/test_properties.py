@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placer.slots.compiled import CompiledJob, MemoryKindFractions
+from placer.slots.compiled import CompiledJob, OperatorMemoryFractions
 from placer.slots.compiler import compile_job
 from placer.slots.graph import (
     EdgeExchange,
@@ -33,7 +33,7 @@ def members(job: CompiledJob, group: int) -> list[int]:
 def kinds(job: CompiledJob, operator: int) -> tuple[Decimal, Decimal]:
     """Return an operator's fractions of both kinds."""
     fractions = job.fractions[operator]
-    assert isinstance(fractions, MemoryKindFractions)
+    assert isinstance(fractions, OperatorMemoryFractions)
     return fractions.on_heap, fractions.off_heap
 
 

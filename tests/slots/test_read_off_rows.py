@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from placer.slots.fractions import use_case_memory_fraction
-from placer.slots.graph import ManagedMemoryUse
+from placer.slots.graph import ManagedMemoryUseCase
 from placer.slots.parallelism import parallelism_for_slots
 from placer.slots.resources import merge_profiles
 from placer.slots.subtasks import Subtask, slots_of_subtasks
@@ -27,11 +27,11 @@ def test_use_cases_share_a_slot_by_weight(row: Row) -> None:
     A use case's part of the slot depends on its weight and on who else is there. In all rows the
     use cases have weights by their own names, beside which an older one, `dataproc`, is nothing.
     """
-    weights = {use_case: row["weights"][use_case.value] for use_case in ManagedMemoryUse}
+    weights = {use_case: row["weights"][use_case.value] for use_case in ManagedMemoryUseCase}
 
     share = use_case_memory_fraction(
-        ManagedMemoryUse(row["useCase"]),
-        [ManagedMemoryUse(name) for name in row["inGroup"]],
+        ManagedMemoryUseCase(row["useCase"]),
+        [ManagedMemoryUseCase(name) for name in row["inGroup"]],
         weights,
         state_backend_managed=row["stateBackendManaged"],
     )

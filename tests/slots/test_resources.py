@@ -16,7 +16,7 @@ from placer.slots.resources import (
     ResourceProfile,
     merge_all_profiles,
     merge_profiles,
-    multiply,
+    multiplied_profile,
     subtract,
 )
 from slots.clusters import amounts, profile
@@ -33,7 +33,7 @@ TWO: dict[str, Callable[[ResourceProfile, ResourceProfile], object]] = {
 
 def answer(row: Row, kind: str) -> object:
     if row["op"] == "multiply":
-        return multiply(profile(row["a"], kind), row["by"])
+        return multiplied_profile(profile(row["a"], kind), row["by"])
     if row["op"] in TWO:
         return TWO[row["op"]](profile(row["a"], kind), profile(row["b"], kind))
     known = amounts(row["a"], kind)
@@ -120,8 +120,8 @@ def test_any_is_more_than_unknown_is_more_than_nothing() -> None:
     assert merge_all_profiles([]) == ZERO
     assert merge_all_profiles([ZERO, UNKNOWN, ResourceAmounts(1)]) is UNKNOWN
     assert merge_all_profiles([UNKNOWN, ANY, ZERO]) is ANY
-    assert multiply(UNKNOWN, 2) is UNKNOWN
-    assert multiply(ANY, 0) == ZERO
+    assert multiplied_profile(UNKNOWN, 2) is UNKNOWN
+    assert multiplied_profile(ANY, 0) == ZERO
 
 
 @pytest.mark.parametrize(

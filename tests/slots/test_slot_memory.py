@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.slots.fractions import fraction_rounded_down
+from placer.slots.fractions import fraction_to_16_places
 from placer.slots.slot_memory import (
     MAX_SLOT_BYTES,
-    OperatorMemory,
+    OperatorMemoryQuota,
     SlotManagedMemory,
-    SlotMemoryQuotaError,
+    SlotMemoryExceededError,
 )
 from slots.job_files import Row, row_id, rows
 
@@ -24,7 +24,7 @@ def test_quotas_are_the_peers(row: Row) -> None:
     memory = SlotManagedMemory(row["size_bytes"], row["page_bytes"])
 
     assert memory.pages == row["total_pages"]
-    assert memory.quota(row["fraction"]) == OperatorMemory(*row["quota"])
+    assert memory.quota(row["fraction"]) == OperatorMemoryQuota(*row["quota"])
 
 
 @given(
@@ -41,7 +41,7 @@ def test_quotas_of_a_group_never_exceed_the_slot(
     And they get nearly all of it: fractions come to 1 but for the last place of each.
     """
     memory = SlotManagedMemory(size_bytes, page_bytes)
-    fractions = [fraction_rounded_down(weight, sum(weights)) for weight in weights]
+    fractions = [fraction_to_16_places(weight, sum(weights)) for weight in weights]
 
     quotas = [
         memory.register(str(i), fraction if i % 2 else float(fraction))
@@ -72,7 +72,7 @@ def test_an_operator_cannot_go_beyond_its_quota() -> None:
     memory.reserve("sort", 400)
 
     with pytest.raises(
-        SlotMemoryQuotaError, match="'sort' asks for 101 bytes and has 100 of its quota"
+        SlotMemoryExceededError, match="'sort' asks for 101 bytes and has 100 of its quota"
     ):
         memory.reserve("sort", 101)
 
@@ -111,7 +111,7 @@ def test_memory_is_had_after_registration_only() -> None:
     memory.unregister("sort")
 
     assert memory.free_bytes == 1000
-    assert memory.register("join", 0.6) == OperatorMemory(600, 0)
+    assert memory.register("join", 0.6) == OperatorMemoryQuota(600, 0)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from placer_models.alignment import (
     effective_policy,
     fewest_cells,
     fewest_cells_holding,
-    restricted_width,
+    restricted_cell_count,
 )
 from placer_models.policy import AlignmentPolicy
 
@@ -51,7 +51,7 @@ def test_restricted_width_is_one_width_for_each_resource_asked_for(
     }
 
     expected = (widths.pop() if widths else 0) if len(widths) < 2 else None
-    assert restricted_width(cells, need) == expected
+    assert restricted_cell_count(cells, need) == expected
 
 
 def test_34_cells_of_three_kinds_are_counted_not_told_apart() -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer_models.domains import NO_DOMAIN, CountsInDomains, NodeDomains
+from placer_models.domains import NO_DOMAIN, CountsInDomains, DomainByNode
 
 NAMES = st.lists(st.sampled_from(("a", "b", "c", None)), min_size=1, max_size=12)
 
@@ -15,7 +15,7 @@ NAMES = st.lists(st.sampled_from(("a", "b", "c", None)), min_size=1, max_size=12
 def test_counts_in_domains_are_those_of_all_nodes_of_the_domain(
     names: list[str | None], data: st.DataObject
 ) -> None:
-    domains = NodeDomains.named(names)
+    domains = DomainByNode.named(names)
     some = st.integers(0, len(names) - 1)
     on_nodes = data.draw(st.dictionaries(some, st.integers(1, 5)))
     total: Counter[str | None] = Counter()

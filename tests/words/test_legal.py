@@ -13,7 +13,7 @@ from placer.scheduling.errors import BadPodError, SchedulerError
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.affinity import AffinityLevel, AffinityTerm
-from placer_models.capacity import CapacityUnit, Quantity
+from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.cluster import Instance, Node
 from placer_models.device_share import DeviceShare
 from placer_models.files.errors import InputError
@@ -91,7 +91,7 @@ ILLEGAL = {
         "there are no shares of mig-1g.5gb",
     ),
     "what GPUs do not share": (
-        spec(share=DeviceShare(50, None, 50, (Quantity("huawei.com/npu-cpu", 1),))),
+        spec(share=DeviceShare(50, None, 50, (DeviceQuantity("huawei.com/npu-cpu", 1),))),
         "devices of type 'gpu' have no huawei.com/npu-cpu to share; they share percent, memory",
     ),
     "nothing of a disk": (
@@ -99,21 +99,27 @@ ILLEGAL = {
         "a share of a device of type 'disk' says how much; add 'percent', 'memory' or 'capacity'",
     ),
     "percent and an amount of a disk": (
-        spec(share=DeviceShare(50, capacity=(Quantity("space", 1),)), of="disk"),
+        spec(share=DeviceShare(50, capacity=(DeviceQuantity("space", 1),)), of="disk"),
         "percent of a device of type 'disk' are of all that it has; ask for percent, or for",
     ),
     "a quantity below 1": (
-        spec(share=DeviceShare(capacity=(Quantity("space", -1),)), of="disk"),
+        spec(share=DeviceShare(capacity=(DeviceQuantity("space", -1),)), of="disk"),
         "the pod asks for -1 of space; expected 1 to",
     ),
     "a quantity above 100 percent": (
         spec(
-            share=DeviceShare(capacity=(Quantity("engine", 101, CapacityUnit.PERCENT),)), of="disk"
+            share=DeviceShare(
+                capacity=(DeviceQuantity("engine", 101, DeviceQuantityUnit.PERCENT),)
+            ),
+            of="disk",
         ),
         "the pod asks for 101% of engine; expected 1% to 100%",
     ),
     "a quantity twice": (
-        spec(share=DeviceShare(capacity=(Quantity("space", 1), Quantity("space", 2))), of="disk"),
+        spec(
+            share=DeviceShare(capacity=(DeviceQuantity("space", 1), DeviceQuantity("space", 2))),
+            of="disk",
+        ),
         "expected each quantity once, ascending by name",
     ),
     "apart without CPUs": (

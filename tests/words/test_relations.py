@@ -10,19 +10,19 @@ from placer_models import relations
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.pod import Pod, pods_of
-from placer_models.reach import reaches_beyond, without_asks_beyond_node
+from placer_models.reach import looks_beyond_node, without_asks_beyond_node
 from placer_models.relations import (
     RELATIONS,
     Relation,
     asks_something_of_newcomers,
-    domain_limit_pod_relation,
-    later_pods_may_open_nodes,
-    lonely_terms,
+    later_pods_may_make_nodes_fit,
     looks_at_others,
+    make_domain_limit_relation,
+    self_affinity_terms,
     spec_inside_node,
     without_needs_met_later,
 )
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 SEEDS = range(40)
 
@@ -37,7 +37,7 @@ def test_limits_ask_by_a_field_that_pods_have() -> None:
     """
     for word in ("rack_limit", "containers"):
         with pytest.raises(ValueError, match=f"few-a-rack: '{word}' is no field of PodSpec with a"):
-            domain_limit_pod_relation("few-a-rack", word, lambda _, __: ())
+            make_domain_limit_relation("few-a-rack", word, lambda _, __: ())
 
 
 def test_every_rule_has_one_record() -> None:
@@ -46,7 +46,7 @@ def test_every_rule_has_one_record() -> None:
     """
     names = [(relation.family, relation.rule) for relation in RELATIONS]
     assert len(names) == len(set(names))
-    assert all((family is RuleFamily.DOMAIN_LIMITS) == bool(rule) for family, rule in names)
+    assert all((family is RuleFamilyName.DOMAIN_LIMITS) == bool(rule) for family, rule in names)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -57,9 +57,9 @@ def test_what_is_left_of_a_pod_asks_no_more_than_it_should(seed: int) -> None:
     for pod in all_pods(mixed_instance(seed)):
         near, inside = without_asks_beyond_node(pod), spec_inside_node(pod.spec)
 
-        assert not reaches_beyond(near.spec)
+        assert not looks_beyond_node(near.spec)
         assert without_asks_beyond_node(near) == near
-        assert reaches_beyond(pod.spec) == (near.spec != pod.spec)
+        assert looks_beyond_node(pod.spec) == (near.spec != pod.spec)
         assert all(term.level is not AffinityLevel.NODE for term in inside.affinity)
         assert not inside.spread
         assert looks_at_others(inside) == bool(inside.affinity)
@@ -70,7 +70,9 @@ def test_what_is_left_of_a_pod_asks_no_more_than_it_should(seed: int) -> None:
         asked = [term for term in pod.spec.affinity if term.required and not term.apart]
         assert {*hopeless.affinity} == {*pod.spec.affinity} - {*asked}
         assert replace(hopeless, affinity=pod.spec.affinity) == pod.spec
-        assert later_pods_may_open_nodes(pod.spec) == any(one.required for one in pod.spec.spread)
+        assert later_pods_may_make_nodes_fit(pod.spec) == any(
+            one.required for one in pod.spec.spread
+        )
 
 
 def test_a_pod_is_the_first_by_terms_that_mean_itself() -> None:
@@ -85,8 +87,8 @@ def test_a_pod_is_the_first_by_terms_that_mean_itself() -> None:
     spec = next(pod.spec for pod in waiting if pod.spec.qos.owns_cpus)
     spec = replace(spec, labels=mine, affinity=(on_cores, *others, on_node))
 
-    assert [*lonely_terms(spec)] == [on_node, on_cores]
-    assert [*lonely_terms(replace(spec, labels=()))] == []
+    assert [*self_affinity_terms(spec)] == [on_node, on_cores]
+    assert [*self_affinity_terms(replace(spec, labels=()))] == []
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -101,7 +103,7 @@ def test_a_rule_that_says_nothing_of_whom_it_sees_sees_everybody(
     beyond = [one for one in instance.running if one.placement.node not in few]
     told = outside_pods_that_match(instance.running, few, instance.gangs, instance.nodes)
     silent = Relation(
-        family=RuleFamily.AMOUNTS,
+        family=RuleFamilyName.AMOUNTS,
         asked=lambda _: True,
         reaches=lambda _: True,
         node_local_spec=lambda spec: spec,

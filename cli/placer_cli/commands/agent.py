@@ -88,7 +88,7 @@ def agent(
     from placer.node.agent.run import AgentOptions, run_agent
     from placer.node.agent.serve import check_local_address
     from placer.node.container_roots import CONTAINER_ROOTS, check_cgroup_root_path
-    from placer.node.errors import ImpossibleDocumentError, NodeRefusedError
+    from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
     from placer.node.host import check_kubelet_root
     from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
@@ -116,7 +116,7 @@ def agent(
         if kubelet_root is not None:
             check_kubelet_root(kubelet_root)
         refused = run_agent(options)
-    except NodeRefusedError as error:
+    except RefusedByNodeError as error:
         error_console().print(f"placer: {error}", soft_wrap=True)
         raise typer.Exit(Exit.REFUSED) from None
     if refused:

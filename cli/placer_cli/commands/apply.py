@@ -14,7 +14,7 @@ from placer_cli.output import (
     Format,
     format_of,
     json_or_yaml_text,
-    output_file,
+    output_path,
     print_tree,
     refuse_overwriting_inputs,
     write_below,
@@ -55,7 +55,7 @@ def apply(
         Path | None,
         typer.Option(
             "--document",
-            parser=output_file,
+            parser=output_path,
             metavar="FILE",
             help="Write the document of the node to FILE instead.",
         ),
@@ -108,7 +108,7 @@ def apply(
     Exit codes: 0 done; 2 bad input; 4 the node refused, or is only observed.
     """
     from placer.node.container_roots import CONTAINER_ROOTS, check_cgroup_root_path
-    from placer.node.errors import ImpossibleDocumentError, NodeRefusedError
+    from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
     from placer_models.files.errors import InputError
 
     if documents is not None:
@@ -131,7 +131,7 @@ def apply(
         code = _apply(wanted, how, here=here, state=state, container_roots=roots)
     except ImpossibleDocumentError as error:
         raise InputError(str(files[-1]), None, "", str(error)) from None
-    except NodeRefusedError as error:
+    except RefusedByNodeError as error:
         error_console().print(f"placer: {error}", soft_wrap=True)
         raise typer.Exit(Exit.REFUSED) from None
     raise typer.Exit(code)
@@ -161,11 +161,11 @@ def _document(
     from placer.node.document import placement_of_node
     from placer_models.files.documents import read_documents
     from placer_models.files.errors import InputError, near_or_first_names
-    from placer_models.instance.node_file import node_placement_of
+    from placer_models.instance.node_file import read_node_placement
 
     if len(files) == 1:
         documents = read_documents(files[0])
-        found = node_placement_of(documents[0])
+        found = read_node_placement(documents[0])
         if len(documents) > 1:
             message = f"got {len(documents)} documents; expected one"
             raise InputError(documents[0].file, None, "", message)
@@ -220,21 +220,23 @@ def _renewed(file: Path, wanted: "NodePlacement", generation: int | None) -> "No
     """Return a document with its generation; None where the file says the same already."""
     from dataclasses import replace
 
-    from placer.node.apply import next_generation
+    from placer.node.apply import next_document_generation
     from placer.node.errors import ImpossibleDocumentError
     from placer_models.files.documents import read_documents
     from placer_models.files.errors import InputError
-    from placer_models.instance.node_file import node_placement_of
+    from placer_models.instance.node_file import read_node_placement
 
     if not file.exists():
         return replace(wanted, generation=generation or 1)
-    before = node_placement_of(read_documents(file)[0])
+    before = read_node_placement(read_documents(file)[0])
     if replace(wanted, generation=before.generation) == before:
         if generation in (None, before.generation):
             return None
         return replace(wanted, generation=generation)
     try:
-        after = generation or next_generation(before.generation, file, Path("its applied.json"))
+        after = generation or next_document_generation(
+            before.generation, file, Path("its applied.json")
+        )
     except ImpossibleDocumentError as error:
         raise InputError(str(file), None, "generation", str(error)) from None
     return replace(wanted, generation=after)
@@ -301,8 +303,8 @@ def _apply(
     from placer.node.cgroups import Cgroups
     from placer.node.errors import ImpossibleDocumentError
     from placer.node.host import HostMachine
-    from placer.node.mounts import kernel_files
-    from placer.node.no_cgroups import BlankFiles
+    from placer.node.mounts import kernel_cgroup_files
+    from placer.node.no_cgroups import StubRootCgroup
     from placer.node.plan import cgroup_plan_of
     from placer.node.state import AppliedState
     from placer.node.systemd_units import SystemdUnits
@@ -317,12 +319,12 @@ def _apply(
     kept = AppliedState(state)
     if not is_here:
         wanted = replace(wanted, generation=wanted.generation or 1)
-        blank = Cgroups(BlankFiles(wanted.node))
+        blank = Cgroups(StubRootCgroup(wanted.node))
         plan = cgroup_plan_of(wanted, blank, HostMachine(name), root=how.root)
         _print(wanted, plan, f"on an empty node (this machine is not {name})", how.form)
         return Exit.DONE
     with closing(SystemdUnits()) as units:
-        cgroups = Cgroups(kernel_files(), units, container_roots)
+        cgroups = Cgroups(kernel_cgroup_files(), units, container_roots)
         return _apply_here(wanted, cgroups, kept, how)
 
 
@@ -364,7 +366,7 @@ def _numbered(wanted: "NodePlacement", kept: "AppliedState") -> "NodePlacement":
     """Give a document that is made here the next generation, if it is another one."""
     from dataclasses import replace
 
-    from placer.node.apply import next_generation
+    from placer.node.apply import next_document_generation
     from placer.node.state import APPLIED
 
     previous = kept.applied()
@@ -373,7 +375,7 @@ def _numbered(wanted: "NodePlacement", kept: "AppliedState") -> "NodePlacement":
     before = previous.generation if previous else 0
     if previous is not None and replace(wanted, generation=before) == previous:
         return previous
-    return replace(wanted, generation=next_generation(before, kept.folder / APPLIED))
+    return replace(wanted, generation=next_document_generation(before, kept.folder / APPLIED))
 
 
 def _print(
@@ -385,10 +387,10 @@ def _print(
     recovered: str = "",
     applied: bool = False,
 ) -> None:
-    from placer_cli.draw.plan import draw_cgroup_plan, plan_to_json
+    from placer_cli.draw.plan import cgroup_plan_to_json, draw_cgroup_plan
 
     if form is Format.TABLE:
         print_drawing(lambda canvas: draw_cgroup_plan(wanted, plan, done, canvas))
     else:
-        tree = plan_to_json(wanted, plan, applied=applied, recovered=recovered)
+        tree = cgroup_plan_to_json(wanted, plan, applied=applied, recovered=recovered)
         print_tree(tree, form)

@@ -16,7 +16,7 @@ from placer_cli.output import (
     refuse_overwriting_inputs,
     write_whole,
 )
-from placer_models.files.errors import one_line
+from placer_models.files.errors import printable
 
 
 def discover(
@@ -54,11 +54,11 @@ def discover(
     Exit codes: 0 done; 2 bad input.
     """
     from placer.node.discover import HOST, split_dump_and_smi_texts, take_inventory, to_machine
-    from placer.node.discover.machine import as_name
-    from placer.node.discover.report import to_document
+    from placer.node.discover.machine import sanitised_name
+    from placer.node.discover.report import discovered_to_json
     from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
-    if name and as_name(name) != name:
+    if name and sanitised_name(name) != name:
         raise typer.BadParameter(
             f"--name '{name}' is no name; expected letters, digits, '-', '_' and '.', beginning "
             "and ending with a letter or digit"
@@ -69,7 +69,7 @@ def discover(
     texts += nvidia_smi or []
     inventory = take_inventory(dump, texts, kubelet_root=kubelet_root or KUBELET_ROOT)
     found = to_machine(inventory, name)
-    tree = to_document(found, kind)
+    tree = discovered_to_json(found, kind)
     if output is not None:
         written_as = format_of(output) if form is Format.TABLE else form
         write_whole(output, json_or_yaml_text(tree, written_as))
@@ -80,4 +80,4 @@ def discover(
     elif output is None:
         print_tree(tree, form)
     for warning in found.warnings:
-        typer.echo(f"placer: warning: {one_line(warning)}", err=True)
+        typer.echo(f"placer: warning: {printable(warning)}", err=True)

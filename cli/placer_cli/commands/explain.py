@@ -154,22 +154,22 @@ def _explained(
 
     """
     from placer.explain.explain import explain as explanations_of
-    from placer.explain.given_answer import StaleAnswerError, answer_from_placement
+    from placer.explain.given_answer import PlacementMismatchError, answer_from_placement
     from placer.load import load_placement
     from placer.search.options import SolveOptions
     from placer.search.solver import solve
-    from placer_cli.interrupt import halted_by_ctrl_c, interruptible
+    from placer_cli.interrupt import halt_on_ctrl_c, interruptible
     from placer_cli.progress import progress
 
     started_s = monotonic()
-    with halted_by_ctrl_c() as halt, progress(error_console()) as tell:
+    with halt_on_ctrl_c() as halt, progress(error_console()) as tell:
         if answer is None:
             options = SolveOptions(time_limit_s=SOLVING * seconds, halt=halt)
             found: Answer = interruptible(lambda: solve(instance, options, tell), halt)
         else:
             try:
                 found = answer_from_placement(instance, load_placement(answer), SOLVING * seconds)
-            except StaleAnswerError as error:
+            except PlacementMismatchError as error:
                 raise typer.BadParameter(f"--answer {answer}: {error}") from None
         tell("looking for changes that would do")
         left_s = max(0.0, seconds - (monotonic() - started_s))

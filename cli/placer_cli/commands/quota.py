@@ -10,7 +10,7 @@ from placer_cli.options import format_option, number_option
 from placer_cli.output import Format, print_tree
 
 if TYPE_CHECKING:
-    from placer_models.quota import EncodedQuotas
+    from placer_models.quota import BitPackedQuotas
 
 quota_app = command_group(
     "Encode the quotas of a node's devices in one number, and look into one.",
@@ -30,7 +30,7 @@ def encode(
 ) -> None:
     """Write the quotas of devices as one number, device 1 in the lowest bits."""
     from placer_models.quantity import parse_bytes
-    from placer_models.quota import EncodedQuotas, QuotaError, bits_per_quota
+    from placer_models.quota import BitPackedQuotas, IllegalQuotaError, bits_per_quota
 
     values = []
     for device, quota in enumerate(quotas, start=1):
@@ -39,8 +39,8 @@ def encode(
         except ValueError as error:
             raise typer.BadParameter(f"device {device}: {error}") from error
     try:
-        encoded = EncodedQuotas.of(values, bits or bits_per_quota(max(values)))
-    except QuotaError as error:
+        encoded = BitPackedQuotas.of(values, bits or bits_per_quota(max(values)))
+    except IllegalQuotaError as error:
         raise typer.BadParameter(str(error)) from error
     _show(encoded, form)
 
@@ -55,16 +55,16 @@ def decode(
     form: Annotated[Format, format_option("How the result is printed.")] = Format.TABLE,
 ) -> None:
     """Read the quotas of devices out of a number."""
-    from placer_models.quota import EncodedQuotas, QuotaError, from_quantity
+    from placer_models.quota import BitPackedQuotas, IllegalQuotaError, from_quantity
 
     try:
-        encoded = EncodedQuotas(from_quantity(number), bits, devices)
-    except QuotaError as error:
+        encoded = BitPackedQuotas(from_quantity(number), bits, devices)
+    except IllegalQuotaError as error:
         raise typer.BadParameter(str(error)) from error
     _show(encoded, form)
 
 
-def _show(encoded: "EncodedQuotas", form: Format) -> None:
+def _show(encoded: "BitPackedQuotas", form: Format) -> None:
     if form is not Format.TABLE:
         print_tree(_facts_of(encoded), form)
         return
@@ -73,7 +73,7 @@ def _show(encoded: "EncodedQuotas", form: Format) -> None:
     print_drawing(lambda canvas: draw_quotas(encoded, canvas))
 
 
-def _facts_of(encoded: "EncodedQuotas") -> dict[str, object]:
+def _facts_of(encoded: "BitPackedQuotas") -> dict[str, object]:
     from placer_models.quota import to_quantity
 
     return {

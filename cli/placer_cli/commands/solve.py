@@ -176,13 +176,13 @@ def _solve(
     """Read, search and print; return the answer."""
     from placer.load import load_cluster
     from placer_cli.emit import (
-        empty_objects_for_emission,
+        object_store_for_emission,
         refuse_moves_without_evictions,
         write_emitted_objects,
     )
-    from placer_cli.interrupt import halted_by_ctrl_c, interruptible
+    from placer_cli.interrupt import halt_on_ctrl_c, interruptible
     from placer_cli.progress import progress
-    from placer_models.instance.placement_file import answer_to_json
+    from placer_models.instance.placement_file import solve_answer_to_json
 
     files = [*instance, *((demand,) if demand else ())]
     refuse_overwriting_inputs("--output", output, files)
@@ -202,7 +202,7 @@ def _solve(
             bears_faults=True,
         )
     else:
-        objects = empty_objects_for_emission(emission)
+        objects = object_store_for_emission(emission)
         problem = load_cluster(instance, objects, read.append, who)
     for summary in read:
         print_dump_summary(summary)
@@ -212,7 +212,7 @@ def _solve(
     read_s = monotonic() - started_s
     with ExitStack() as stack:
         file = stack.enter_context(replacing_file(output)) if output else None
-        halt = stack.enter_context(halted_by_ctrl_c())
+        halt = stack.enter_context(halt_on_ctrl_c())
         with progress(error_console()) as tell:
             from placer.search.solver import solve as search
 
@@ -222,7 +222,7 @@ def _solve(
             answer = interruptible(lambda: search(problem, timed, tell), halt)
         solve_s = monotonic() - started_s - read_s
         timing = {"read_s": round(read_s, 3), "solve_s": round(solve_s, 3)}
-        tree = answer_to_json(answer, problem, timing)
+        tree = solve_answer_to_json(answer, problem, timing)
         if file is not None and output is not None:
             file.write(json_or_yaml_text(tree, format_of(output) if form is Format.TABLE else form))
         told = write_emitted_objects(emission, objects, problem, answer) if emission else ""

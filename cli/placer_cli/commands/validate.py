@@ -80,7 +80,7 @@ def _given_out(file: Path) -> str:
     from placer_cli.draw.texts import count_text
     from placer_models.kubernetes.checkpoints.checkpoint_files import read_checkpoint
     from placer_models.kubernetes.checkpoints.cpu_manager import CpuManagerState
-    from placer_models.kubernetes.checkpoints.go_types import CheckpointError
+    from placer_models.kubernetes.checkpoints.go_types import KubeletCheckpointError
     from placer_models.kubernetes.checkpoints.memory_manager import MemoryManagerState
 
     try:
@@ -91,7 +91,7 @@ def _given_out(file: Path) -> str:
         ) from None
     except UnicodeDecodeError:
         raise InputError(str(file), None, "", "is not UTF-8") from None
-    except CheckpointError as error:
+    except KubeletCheckpointError as error:
         raise InputError(str(file), None, "", str(error)) from None
     match state:
         case CpuManagerState():
@@ -116,14 +116,14 @@ def _given_out(file: Path) -> str:
 
 
 def _holds(found: Instance | Placement | Machine) -> str:
-    from placer_cli.draw.residents import is_pod_of_cluster
+    from placer_cli.draw.residents import is_non_system_pod
     from placer_cli.draw.texts import count_text, defaults_in_words
 
     match found:
         case Instance():
             pods = sum(len(gang.pods) for gang in found.gangs)
             gangs = sum(not gang.lone for gang in found.gangs)
-            running = sum(is_pod_of_cluster(one.pod) for one in found.running)
+            running = sum(is_non_system_pod(one.pod) for one in found.running)
             return "; ".join(
                 (
                     f"an instance of {count_text(len(found.nodes), 'node')}, "

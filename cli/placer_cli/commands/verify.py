@@ -36,13 +36,13 @@ def verify(
     from placer.judge.health import broken_devices_held
     from placer.judge.measure import measure
     from placer.judge.misfits import misfits_of, rules_mended_by_moves
-    from placer.load import load_placement_with_claims
+    from placer.load import load_placement_with_outcome
     from placer_models.instance.demand import load_demand
     from placer_models.instance.placement_claims import (
         CLAIMS,
-        claimed_status_faults,
-        false_moves,
+        answer_status_faults,
         false_tiers,
+        misstated_moves,
     )
 
     problem = read_instance(
@@ -52,7 +52,7 @@ def verify(
         who=waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore),
         bears_faults=True,
     )
-    answer, claims = load_placement_with_claims(placement)
+    answer, claims = load_placement_with_outcome(placement)
     problem = replace(problem, strategy=claims.strategy or problem.strategy)
     if demand is not None:
         problem = replace(problem, demand=load_demand(demand))
@@ -61,10 +61,12 @@ def verify(
     values = () if found else measure(problem, answer)
     found += tuple(
         Breach(CLAIMS, "status", message)
-        for message in claimed_status_faults(claims, problem, answer)
+        for message in answer_status_faults(claims, problem, answer)
     )
     mended = rules_mended_by_moves(problem, answer) if claims.moves else {}
-    found += tuple(Breach(CLAIMS, *claim) for claim in false_moves(claims, problem, answer, mended))
+    found += tuple(
+        Breach(CLAIMS, *claim) for claim in misstated_moves(claims, problem, answer, mended)
+    )
     if values:
         found += tuple(Breach(CLAIMS, *claim) for claim in false_tiers(claims, values))
     if form is Format.TABLE:

@@ -9,14 +9,14 @@ from rich.text import Text
 
 from placer.search.options import SolveOptions
 from placer_cli.draw.bounds import bounds_said
-from placer_cli.draw.breaking import BreakingText
+from placer_cli.draw.breaking import WrappingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.places import draw_moves, draw_places, draw_unplaced
 from placer_cli.draw.residents import drawn_pods_by_node
 from placer_cli.draw.text_flow import stacked, titled
 from placer_cli.draw.tiers import draw_tiers
-from placer_cli.draw.verdict import verdict
+from placer_cli.draw.verdict import answer_summary
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
 
@@ -32,7 +32,7 @@ def draw_answer(
     every_reason: bool = False,
 ) -> Iterator[RenderableType]:
     """Draw an answer from its verdict down to the reasons."""
-    yield BreakingText(Text(verdict(answer, instance, options), _style(answer)))
+    yield WrappingText(Text(answer_summary(answer, instance, options), _style(answer)))
     match answer:
         case Placed() | PartlyPlaced():
             if answer.placement.pods:
@@ -44,7 +44,7 @@ def draw_answer(
             yield ""
             heading = f"How good it is (strategy: {instance.strategy})"
             yield titled(heading, draw_tiers(answer.tiers, canvas, every=every_tier))
-            yield from map(BreakingText, map(Text, bounds_said(answer.tiers, instance)))
+            yield from map(WrappingText, map(Text, bounds_said(answer.tiers, instance)))
         case Infeasible() | GaveUp():
             pass
         case _:
@@ -56,7 +56,7 @@ def draw_answer(
         )
     for place in answer.rejected:
         yield ""
-        yield BreakingText(Text(place.text, BAD))
+        yield WrappingText(Text(place.text, BAD))
 
 
 def _style(answer: Answer) -> Style:

@@ -12,7 +12,7 @@ CoreCpus = tuple[Cpu, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnBlock:
+class DrawnNumaNode:
     """What one box shows.
 
     Attributes:
@@ -29,12 +29,12 @@ class DrawnBlock:
     devices: tuple[Device, ...] = ()
 
 
-def drawn_blocks_of(machine: Machine) -> tuple[DrawnBlock, ...]:
+def drawn_blocks_of_machine(machine: Machine) -> tuple[DrawnNumaNode, ...]:
     """Return the blocks of a machine, by package and NUMA node; CPU-less ones last."""
     topology = machine.topology
     nodes = {node.id: node for node in topology.numa_nodes}
     by_place: dict[tuple[int, int | None], list[CoreCpus]] = defaultdict(list)
-    for core in cores_of(topology):
+    for core in cores_of_topology(topology):
         by_place[core[0].package, core[0].numa_node].append(core)
     at_node: dict[int | None, list[Device]] = defaultdict(list)
     for device in machine.devices:
@@ -43,26 +43,26 @@ def drawn_blocks_of(machine: Machine) -> tuple[DrawnBlock, ...]:
     for (package, numa), cores in sorted(by_place.items(), key=lambda item: _order(*item[0])):
         devices = tuple(at_node.pop(numa, ())) if numa is not None else ()
         node = None if numa is None else nodes[numa]
-        blocks.append(DrawnBlock(package, node, _groups(cores), devices))
+        blocks.append(DrawnNumaNode(package, node, _groups(cores), devices))
     shown = {numa for _, numa in by_place}
     blocks.extend(
-        DrawnBlock(None, node, devices=tuple(at_node.pop(node.id, ())))
+        DrawnNumaNode(None, node, devices=tuple(at_node.pop(node.id, ())))
         for node in topology.numa_nodes
         if node.id not in shown
     )
     return tuple(blocks)
 
 
-def blocks_by_package(machine: Machine) -> dict[int, list[DrawnBlock]]:
+def blocks_by_package(machine: Machine) -> dict[int, list[DrawnNumaNode]]:
     """Return the blocks of each package; those that belong to none are left out."""
-    packages: dict[int, list[DrawnBlock]] = {}
-    for block in drawn_blocks_of(machine):
+    packages: dict[int, list[DrawnNumaNode]] = {}
+    for block in drawn_blocks_of_machine(machine):
         if block.package is not None:
             packages.setdefault(block.package, []).append(block)
     return packages
 
 
-def cores_of(topology: Topology) -> tuple[CoreCpus, ...]:
+def cores_of_topology(topology: Topology) -> tuple[CoreCpus, ...]:
     """Return all cores by their lowest CPU id; the topology's own lists skip offline CPUs."""
     cores: dict[int, list[Cpu]] = defaultdict(list)
     for cpu in topology.cpus:

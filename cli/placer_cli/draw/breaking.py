@@ -13,7 +13,7 @@ _BREAK = re.compile(r"(?<=\S)(?:\s+|=|[-./:](?!\d)|,(?!\d{3}(?![\d-])))")
 
 
 @dataclass(frozen=True, slots=True)
-class BreakingText:
+class WrappingText:
     """Text that breaks at blanks, and after hyphens, dots, slashes and commas.
 
     What has none of them goes over the edge: whoever copies it has it whole.

@@ -6,7 +6,7 @@ from rich.console import Console
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class MarkCharacters:
     """One-column marks that are not letters, so that letters are free for owners."""
 
     free: str
@@ -27,7 +27,7 @@ class Marks:
     dot: str
 
 
-UNICODE = Marks(
+UNICODE = MarkCharacters(
     free="·",
     reserved="▪",
     offline="×",
@@ -46,7 +46,7 @@ UNICODE = Marks(
     dot="·",
 )
 
-ASCII = Marks(
+ASCII = MarkCharacters(
     free=".",
     reserved="#",
     offline="x",
@@ -71,7 +71,7 @@ class Canvas:
     """The page: its width in columns, and its marks."""
 
     width: int
-    marks: Marks = UNICODE
+    marks: MarkCharacters = UNICODE
 
 
 def canvas_of(console: Console) -> Canvas:

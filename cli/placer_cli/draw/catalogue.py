@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer_cli.draw.blocks import cores_of
+from placer_cli.draw.blocks import cores_of_topology
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.links import link_classes
+from placer_cli.draw.links import classes_of_gpu_links
 from placer_cli.draw.machine import threads_per_core
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.tables import TableCell, table
@@ -42,7 +42,7 @@ def machine_facts(machine: Machine) -> dict[str, object]:
         "architecture": topology.architecture,
         "packages": len({cpu.package for cpu in topology.cpus}),
         "numaNodes": len(topology.numa_nodes),
-        "cores": len(cores_of(topology)),
+        "cores": len(cores_of_topology(topology)),
         "cpus": len(topology.cpus),
         "memory": topology.memory_bytes,
         "devices": dict(Counter(device.type for device in machine.devices)),
@@ -50,7 +50,7 @@ def machine_facts(machine: Machine) -> dict[str, object]:
         if machine.gpu_links is None
         else [
             {"kind": link.kind, "gbPerS": link.centi_gb_per_s / 100, "pairs": link.pairs}
-            for link in link_classes(machine.gpu_links)
+            for link in classes_of_gpu_links(machine.gpu_links)
         ],
     }
 
@@ -81,7 +81,7 @@ def _links(machine: Machine) -> str:
     if machine.gpu_links is None:
         return ""
     kinds: dict[int, list[str]] = {}
-    for link in link_classes(machine.gpu_links):
+    for link in classes_of_gpu_links(machine.gpu_links):
         kinds.setdefault(link.centi_gb_per_s, []).append(link.kind)
     named = [f"{'/'.join(names)} {gb_per_s_text(value)}" for value, names in kinds.items()]
     rest = len(named) - LINK_CLASSES

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from placer_cli.draw.bars import draw_bar
-from placer_cli.draw.canvas import Canvas, Marks
+from placer_cli.draw.canvas import Canvas, MarkCharacters
 from placer_cli.draw.palette import ACCENT, BAD, FRAME, QUIET, STRONG, owner_marks, owner_style
 from placer_cli.draw.plain import (
     amounts_besides_gpus,
@@ -21,7 +21,7 @@ from placer_cli.draw.plain import (
 from placer_cli.draw.residents import (
     DrawnPod,
     extended_taken,
-    is_pod_of_cluster,
+    is_non_system_pod,
     pod_count_and_limit,
 )
 from placer_cli.draw.shares import IN_MIG_MODE, broken_device_words, has_broken_device
@@ -45,7 +45,7 @@ from placer_cli.draw.waiting import (
 )
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
-from placer_models.kubernetes.insides import has_known_inside, knows_devices
+from placer_models.kubernetes.insides import is_node_inside_known, knows_devices
 from placer_models.kubernetes.names import INSTANCE_TYPES
 from placer_models.policy import QosClass
 from placer_models.taints import UNSCHEDULABLE
@@ -86,7 +86,7 @@ def _nodes_with_bars(
         return _nodes(instance, residents, parties, bars, canvas.width)
 
     plain = drawn(0)
-    barred = 2 if all(map(has_known_inside, instance.nodes)) else 3
+    barred = 2 if all(map(is_node_inside_known, instance.nodes)) else 3
     room = (canvas.width - natural_width(plain)) // barred - 1
     if room >= BAR_COLUMNS[0]:
         return drawn(min(room, BAR_COLUMNS[-1]))
@@ -101,7 +101,7 @@ def _headline(
     machines = {node.machine.name for node in instance.nodes}
     nodes = count_text(len(instance.nodes), "node")
     facts = [f"{nodes} of {machines.pop()}" if len(machines) == 1 else nodes]
-    if running := sum(is_pod_of_cluster(one.pod) for one in instance.running):
+    if running := sum(is_non_system_pod(one.pod) for one in instance.running):
         facts.append(count_text(running, "running pod"))
     placed = sum(len(tenants) for tenants in residents.values()) - len(instance.running)
     pods = waiting_pod_count(instance)
@@ -162,7 +162,7 @@ class _Bars:
     """The width of bars in columns, 0 for no bars, and their marks."""
 
     columns: int
-    marks: Marks
+    marks: MarkCharacters
 
     def draw(
         self, parts: Sequence[tuple[int, StyledMark]], total: int, words: str, of: str
@@ -179,7 +179,7 @@ def _cells(
     bars: _Bars,
     more_machines: bool,
 ) -> tuple[Text, ...]:
-    known = has_known_inside(node)
+    known = is_node_inside_known(node)
     return (
         Text("" if known else zone_of(node)),
         Text(", ".join(f"{level} {domain}" for level, domain in node.domains)),
@@ -207,7 +207,10 @@ def _cpu_amount(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
 
 
 def _gpu_amount(
-    node: Node, tenants: Sequence[DrawnPod], parties: Mapping[str, StyledMark], marks: Marks
+    node: Node,
+    tenants: Sequence[DrawnPod],
+    parties: Mapping[str, StyledMark],
+    marks: MarkCharacters,
 ) -> Text:
     """Draw as many cells as a node has GPUs, and who has how many of them."""
     total = gpu_count_of(node)
@@ -220,7 +223,7 @@ def _gpu_amount(
 
 def _machine(node: Node) -> str:
     """Name the machine; nothing where the name is made up of what other columns say."""
-    named = has_known_inside(node) or any(key in INSTANCE_TYPES for key, _ in node.labels)
+    named = is_node_inside_known(node) or any(key in INSTANCE_TYPES for key, _ in node.labels)
     return node.machine.name if named else ""
 
 
@@ -250,7 +253,10 @@ def _memory(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
 
 
 def _gpus(
-    node: Node, tenants: Sequence[DrawnPod], parties: Mapping[str, StyledMark], marks: Marks
+    node: Node,
+    tenants: Sequence[DrawnPod],
+    parties: Mapping[str, StyledMark],
+    marks: MarkCharacters,
 ) -> Text:
     holder = {minor: parties[t.party] for t in tenants for minor in t.place.minors(GPU)}
     width = max((len(cell.mark) for cell in parties.values()), default=1)
@@ -272,7 +278,7 @@ def _pods(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
     pods, most = pod_count_and_limit(node, tenants)
     if most is None:
         return Text(str(pods or ""))
-    if has_known_inside(node):
+    if is_node_inside_known(node):
         return Text.assemble(str(pods), (f"/{most:,}", QUIET))
     parts = [(pods, StyledMark(bars.marks.full, ACCENT))]
     return bars.draw(parts, most, str(pods), f"{most:,}")
@@ -295,7 +301,7 @@ def _others(tenants: Sequence[DrawnPod], node: Node) -> Text:
     words = [f"{kind} {taken[kind]}/{present[kind]}" for kind in sorted(taken)]
     words += [
         f"{name} {amount_text(name, extended_taken(tenants, name))}/{amount_text(name, has)}"
-        for name, has in (amounts_to_show if has_known_inside(node) else amounts_besides_gpus)(
+        for name, has in (amounts_to_show if is_node_inside_known(node) else amounts_besides_gpus)(
             node.extended
         )
     ]
@@ -305,7 +311,7 @@ def _others(tenants: Sequence[DrawnPod], node: Node) -> Text:
 def _key(instance: Instance, parties: Mapping[str, StyledMark], canvas: Canvas) -> Text:
     marks = canvas.marks
     pieces = [Text.assemble((cell.mark, cell.style), f" {name}") for name, cell in parties.items()]
-    known = [has_known_inside(node) for node in instance.nodes]
+    known = [is_node_inside_known(node) for node in instance.nodes]
     owned = [" owned"] * any(known) + [" asked for"] * (not all(known))
     pieces.append(Text.assemble((marks.full, ACCENT), (" or".join(owned), QUIET)))
     if any(known):

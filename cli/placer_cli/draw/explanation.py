@@ -12,10 +12,10 @@ from placer.explain.explanation import (
     Explanation,
     FunnelStep,
     NodeLack,
-    OutvotingPods,
+    PodsPlacedInstead,
     SufficientChange,
 )
-from placer_cli.draw.breaking import BreakingText
+from placer_cli.draw.breaking import WrappingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
@@ -251,7 +251,7 @@ def _noun(amount: int, unit: str) -> str:
     return {"milliCpu": cpus, "bytes": ""}.get(unit, f" {unit}")
 
 
-def _winner(winner: OutvotingPods) -> Text:
+def _winner(winner: PodsPlacedInstead) -> Text:
     names = fold_names([pod_or_gang_title(*key) for key in winner.pods])
     if winner.tier is None:
         return Text(f"outvoted by {names}: either could have had the place, no tier decides")
@@ -311,7 +311,7 @@ def draw_best_changes(rows: Sequence[tuple[str, str, str]]) -> RenderableType:
         Text.assemble((who, STRONG), ": ", (parts, GOOD), (f" ({act})" if act else "", QUIET))
         for who, parts, act in rows
     )
-    return Group(*map(BreakingText, lines))
+    return Group(*map(WrappingText, lines))
 
 
 def _what(change: SufficientChange) -> str:

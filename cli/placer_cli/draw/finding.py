@@ -11,7 +11,7 @@ from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count_text
-from placer_cli.draw.tiers import draw_values
+from placer_cli.draw.tiers import draw_tier_values
 from placer_cli.draw.waiting import left_out_said, waiting_pod_count
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
@@ -40,4 +40,4 @@ def draw_verification(
     words += f", {count_text(moving, 'running pod')} moved" if moving else ""
     words += f"{left_out_said(instance)}."
     heading = f"How good it is (strategy: {instance.strategy})"
-    return Group(Text(words, GOOD), "", titled(heading, draw_values(values, canvas)))
+    return Group(Text(words, GOOD), "", titled(heading, draw_tier_values(values, canvas)))

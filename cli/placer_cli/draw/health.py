@@ -8,7 +8,7 @@ from rich.text import Text
 
 from placer.judge.health import broken_devices_held
 from placer.judge.misfits import misfits_of
-from placer_cli.draw.breaking import BreakingText
+from placer_cli.draw.breaking import WrappingText
 from placer_cli.draw.palette import BAD
 from placer_models.cluster import Instance
 
@@ -44,7 +44,7 @@ def notes_on_running(
 
 def draw_notes(notes: Sequence[str]) -> RenderableType:
     """Say them, one a line."""
-    return Group("", *(BreakingText(Text(note, BAD)) for note in notes))
+    return Group("", *(WrappingText(Text(note, BAD)) for note in notes))
 
 
 def drawn_with_notes(drawn: RenderableType, notes: Sequence[str]) -> RenderableType:

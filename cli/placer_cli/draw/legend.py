@@ -14,7 +14,7 @@ from placer_cli.draw.shares import devices_text
 from placer_cli.draw.tables import TableCell, table
 from placer_cli.draw.texts import gb_per_s_text, ids_text, memory_text
 from placer_cli.draw.threads import StyledMark
-from placer_models.alignment import effective_scope
+from placer_models.alignment import effective_alignment_scope
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU
@@ -120,7 +120,7 @@ def link_speed_text(node: Node, place: _Held, canvas: Canvas) -> str:
     return f"{slowest}, sum {gb_per_s_text(sum(pairs))}"
 
 
-def other_devices_text(place: _Held) -> str:
+def non_gpu_devices_text(place: _Held) -> str:
     """Name the devices that are no GPUs: ``rdma 0-1``."""
     kinds = sorted({grant.type for grant in place.devices} - {GPU})
     return ", ".join(f"{kind} {devices_text(place, kind)}" for kind in kinds)
@@ -133,7 +133,7 @@ def held_texts(place: _Held, node: Node, canvas: Canvas, *, own: bool) -> tuple[
         memory_held_text(place),
         devices_text(place, GPU),
         link_speed_text(node, place, canvas),
-        other_devices_text(place),
+        non_gpu_devices_text(place),
     )
 
 
@@ -144,7 +144,7 @@ def container_legend_rows(resident: DrawnPod, node: Node, canvas: Canvas) -> lis
     """
     spec, parts = resident.pod.spec, resident.place.containers
     is_aligned = effective_alignment(spec, node) not in (None, AlignmentPolicy.NONE)
-    by_container = effective_scope(spec.scope, node.scope) is AlignmentScope.CONTAINER
+    by_container = effective_alignment_scope(spec.scope, node.scope) is AlignmentScope.CONTAINER
     by_container = by_container and not spec.constrained_burst
     if not (is_aligned and by_container) and sum(bool(part.devices) for part in parts) < 2:
         return []

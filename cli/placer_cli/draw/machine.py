@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from placer_cli.draw.blocks import cores_of, drawn_blocks_of
+from placer_cli.draw.blocks import cores_of_topology, drawn_blocks_of_machine
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.links import draw_links
 from placer_cli.draw.packages import MachinePaint, draw_packages
@@ -15,7 +15,7 @@ from placer_cli.draw.palette import ACCENT, BAD, QUIET, STRONG
 from placer_cli.draw.text_flow import drawings_side_by_side, stacked, titled, wrap_pieces
 from placer_cli.draw.texts import count_text, ids_text, memory_text, quantity_text
 from placer_cli.draw.threads import StyledMark
-from placer_models.capacity import Quantity
+from placer_models.capacity import DeviceQuantity
 from placer_models.cluster import Machine
 from placer_models.device import GPU, Device
 from placer_models.policy import CoreKind
@@ -58,7 +58,7 @@ def machine_summary(machine: Machine, times: str) -> tuple[str, ...]:
     return (
         count_text(len(topology.cpus), "CPU"),
         count_text(packages, "package"),
-        f"{count_text(len(cores_of(topology)), 'core')} of {_threads(topology)}",
+        f"{count_text(len(cores_of_topology(topology)), 'core')} of {_threads(topology)}",
         count_text(len(topology.numa_nodes), "NUMA node"),
         memory_text(topology.memory_bytes),
         *(
@@ -68,7 +68,7 @@ def machine_summary(machine: Machine, times: str) -> tuple[str, ...]:
     )
 
 
-def _title(kind: str, model: str, memory_bytes: int, capacity: Sequence[Quantity]) -> str:
+def _title(kind: str, model: str, memory_bytes: int, capacity: Sequence[DeviceQuantity]) -> str:
     """Name a model of device, its memory if the name does not say it, and what else it shares."""
     words = [model or kind]
     words += [memory_text(memory_bytes)] if memory_bytes and "GB" not in model else []
@@ -78,7 +78,7 @@ def _title(kind: str, model: str, memory_bytes: int, capacity: Sequence[Quantity
 
 def threads_per_core(topology: Topology) -> str:
     """Return the numbers of threads that cores have, offline ones included: ``1-2``."""
-    return ids_text({len(core) for core in cores_of(topology)})
+    return ids_text({len(core) for core in cores_of_topology(topology)})
 
 
 def _threads(topology: Topology) -> str:
@@ -117,7 +117,7 @@ def _marks_line(machine: Machine, canvas: Canvas) -> Text:
         pieces.append(Text.assemble((marks.offline, BAD), (" offline", QUIET)))
     if not all(device.healthy for device in machine.devices):
         pieces.append(Text.assemble((marks.broken, BAD), (" unhealthy device", QUIET)))
-    if any(len(block.groups) > 1 for block in drawn_blocks_of(machine)):
+    if any(len(block.groups) > 1 for block in drawn_blocks_of_machine(machine)):
         pieces.append(Text("gap: another last-level cache or kind of core", QUIET))
     return wrap_pieces(pieces, canvas.width)
 

@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from placer_cli.draw.blocks import (
-    DrawnBlock,
+    DrawnNumaNode,
     blocks_by_package,
     devices_without_numa_node,
-    drawn_blocks_of,
+    drawn_blocks_of_machine,
 )
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
@@ -87,7 +87,7 @@ class DrawnPackages:
 
 def draw_packages(machine: Machine, paint: MachinePaint, canvas: Canvas) -> RenderableType:
     """Draw every package of a machine, and what belongs to none."""
-    apart = [block for block in drawn_blocks_of(machine) if block.package is None]
+    apart = [block for block in drawn_blocks_of_machine(machine) if block.package is None]
     return Group(
         DrawnPackages(machine, paint, canvas),
         *_without_cpus(apart, paint),
@@ -115,7 +115,7 @@ def device_lines(devices: Sequence[Device], paint: MachinePaint, width: int) -> 
     return lines
 
 
-def _natural(blocks: Sequence[DrawnBlock], paint: MachinePaint) -> int:
+def _natural(blocks: Sequence[DrawnNumaNode], paint: MachinePaint) -> int:
     """Return the width that the widest NUMA node's box would like."""
     lines = (one_line_width(block.groups, paint.cell_columns) for block in blocks)
     return max(lines) + FRAME_COLUMNS
@@ -135,11 +135,11 @@ def boxes_per_row(boxes: int, natural: float, width: float, gap: float = 1) -> i
     return ceil(boxes / ceil(boxes / most)) if boxes else 1
 
 
-_Row = list[tuple[DrawnBlock, list[Text]]]
+_Row = list[tuple[DrawnNumaNode, list[Text]]]
 """NUMA nodes side by side, with the lines inside their boxes."""
 
 
-def _rows(blocks: Sequence[DrawnBlock], paint: MachinePaint, width: int) -> list[_Row]:
+def _rows(blocks: Sequence[DrawnNumaNode], paint: MachinePaint, width: int) -> list[_Row]:
     per_row = boxes_per_row(len(blocks), _natural(blocks, paint), width)
     inside = (width - (per_row - 1)) // per_row - FRAME_COLUMNS
     drawn = [(block, _lines(block, paint, inside)) for block in blocks]
@@ -173,12 +173,12 @@ def _grid(boxes: Sequence[RenderableType], per_row: int) -> Table:
     return grid
 
 
-def _title(block: DrawnBlock, canvas: Canvas) -> Text:
-    name, facts = title_of_block(block, canvas)
+def _title(block: DrawnNumaNode, canvas: Canvas) -> Text:
+    name, facts = title_of_numa_block(block, canvas)
     return Text.assemble((name, STRONG), (f" {facts}" if facts else "", QUIET))
 
 
-def title_of_block(block: DrawnBlock, canvas: Canvas) -> tuple[str, str]:
+def title_of_numa_block(block: DrawnNumaNode, canvas: Canvas) -> tuple[str, str]:
     """Return the name of a NUMA node, and what memory it has."""
     node = block.numa_node
     if node is None:
@@ -189,7 +189,7 @@ def title_of_block(block: DrawnBlock, canvas: Canvas) -> tuple[str, str]:
     )
 
 
-def _lines(block: DrawnBlock, paint: MachinePaint, width: int) -> list[Text]:
+def _lines(block: DrawnNumaNode, paint: MachinePaint, width: int) -> list[Text]:
     lines = thread_rows(block.groups, paint.cpu, paint.cell_columns, width)
     if block.numa_node is not None:
         line = paint.memory(block.numa_node, width)
@@ -197,7 +197,7 @@ def _lines(block: DrawnBlock, paint: MachinePaint, width: int) -> list[Text]:
     return lines + device_lines(block.devices, paint, width)
 
 
-def _without_cpus(blocks: Sequence[DrawnBlock], paint: MachinePaint) -> Iterator[RenderableType]:
+def _without_cpus(blocks: Sequence[DrawnNumaNode], paint: MachinePaint) -> Iterator[RenderableType]:
     """Draw NUMA nodes without CPUs; equal empty ones share a line."""
     plain = [b for b in blocks if b.numa_node and not b.numa_node.memory_bytes and not b.devices]
     for block in blocks:

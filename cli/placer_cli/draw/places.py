@@ -12,13 +12,13 @@ from placer.search.reasons.text import FEW_KINDS
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.legend import PLACE_WRAPS, container_legend_rows, held_texts
 from placer_cli.draw.palette import QUIET, STRONG
-from placer_cli.draw.plain import PLAIN_HEAD, asked_columns, shows_pod_classes, zone_of
+from placer_cli.draw.plain import PLAIN_HEAD, pod_request_texts, shows_pod_classes, zone_of
 from placer_cli.draw.residents import DrawnPod
 from placer_cli.draw.tables import TableCell, table
 from placer_cli.draw.texts import count_text, fold_names, stem_of_name
 from placer_cli.draw.waiting import asked_text
 from placer_models.cluster import Instance, Node
-from placer_models.kubernetes.insides import has_known_inside, knows_devices
+from placer_models.kubernetes.insides import is_node_inside_known, knows_devices
 from placer_models.network import NODE_LEVEL
 from placer_models.placement import Move, Unplaced, pod_or_gang_title
 from placer_models.pod import Gang, Pod, pods_of
@@ -46,7 +46,7 @@ class _View:
     def of(cls, instance: Instance, names: Iterable[str], canvas: Canvas) -> "_View":
         """Return the view of places on the nodes of these names."""
         nodes = {node.name: node for node in instance.nodes}
-        ids = any(has_known_inside(nodes[name]) or knows_devices(nodes[name]) for name in names)
+        ids = any(is_node_inside_known(nodes[name]) or knows_devices(nodes[name]) for name in names)
         return cls(nodes, canvas, ids, shows_pod_classes(instance))
 
     def class_of(self, pod: Pod) -> str:
@@ -56,7 +56,7 @@ class _View:
     def zone_of(self, name: str) -> str:
         """Return the zone of a node whose inside is not known."""
         node = self.nodes[name]
-        return "" if has_known_inside(node) else zone_of(node)
+        return "" if is_node_inside_known(node) else zone_of(node)
 
 
 def draw_places(
@@ -176,10 +176,10 @@ def _where(
         ", ".join(f"{level} {node.domain(level) or '-'}" for level in levels),
         view.class_of(resident.pod),
     )
-    if has_known_inside(node):
+    if is_node_inside_known(node):
         held = held_texts(resident.place, node, view.canvas, own=resident.owns_cpus)
         return (*place, *held), container_legend_rows(resident, node, view.canvas)
-    cpu, memory, gpus, other = asked_columns(resident, node)
+    cpu, memory, gpus, other = pod_request_texts(resident, node)
     if view.ids:
         cpu = f"{cpu} {'CPU' if cpu == '1' else 'CPUs'}" if cpu else ""
         gpus = count_text(int(gpus), "GPU") if gpus and not knows_devices(node) else gpus

@@ -23,7 +23,7 @@ from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
-from placer_models.kubernetes.insides import has_known_inside, knows_devices
+from placer_models.kubernetes.insides import is_node_inside_known, knows_devices
 from placer_models.kubernetes.names import ZONES
 from placer_models.pod import PodSpec
 
@@ -43,7 +43,7 @@ def zone_of(node: Node) -> str:
 def shows_pod_classes(instance: Instance) -> bool:
     """Return whether classes of pods say anything: some inside is known, or a pod wants CPUs."""
     waiting = (pod for gang in instance.gangs for pod in gang.pods)
-    return any(map(has_known_inside, instance.nodes)) or any(
+    return any(map(is_node_inside_known, instance.nodes)) or any(
         pod.spec.qos.owns_cpus for pod in waiting
     )
 
@@ -65,7 +65,7 @@ def amounts_besides_gpus(amounts: Iterable[tuple[str, int]]) -> list[tuple[str, 
     return [one for one in amounts_to_show(amounts) if one[0] not in WHOLE_GPUS]
 
 
-def asked_columns(resident: DrawnPod, node: Node) -> tuple[str, ...]:
+def pod_request_texts(resident: DrawnPod, node: Node) -> tuple[str, ...]:
     """Say what a pod asks for, in the columns of ``PLAIN_HEAD``; known devices by their ids."""
     need, place = resident.pod.spec.requests, resident.place
     others = [f"{pages.count}x{memory_text(pages.page_bytes)} pages" for pages in need.hugepages]
@@ -162,7 +162,7 @@ def _legend(node: Node, pods: MarkedPods, canvas: Canvas) -> RenderableType:
         if resident.running:
             name.append(" running", QUIET)
         gang = resident.place.gang or ""
-        rows.append([Text(mark.mark, mark.style), name, gang, *asked_columns(resident, node)])
+        rows.append([Text(mark.mark, mark.style), name, gang, *pod_request_texts(resident, node)])
     cpu, size, gpus, other = PLAIN_HEAD
     return table(
         ("", "pod", "gang", cpu, size, "GPU" if knows_devices(node) else gpus, other),

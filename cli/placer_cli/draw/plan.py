@@ -60,7 +60,7 @@ def draw_cgroup_plan(
     return Group(*parts)
 
 
-def plan_to_json(
+def cgroup_plan_to_json(
     document: NodePlacement, plan: CgroupPlan, *, applied: bool, recovered: str
 ) -> Json:
     """Return the same for programs."""

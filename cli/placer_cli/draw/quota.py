@@ -7,13 +7,13 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.texts import count_text
-from placer_models.quota import EncodedQuotas, to_quantity
+from placer_models.quota import BitPackedQuotas, to_quantity
 
 MOST_DIGITS = 40
 """A longer field of bits is not written out."""
 
 
-def draw_quotas(encoded: EncodedQuotas, canvas: Canvas) -> RenderableType:
+def draw_quotas(encoded: BitPackedQuotas, canvas: Canvas) -> RenderableType:
     """Return the number, and a row for each device, lowest bits first."""
     bits = encoded.bits
     rows = [

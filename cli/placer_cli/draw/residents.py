@@ -35,10 +35,10 @@ class DrawnPod:
     @property
     def is_pod(self) -> bool:
         """Whether it is a pod of the cluster, not what stands for its node's system."""
-        return is_pod_of_cluster(self.pod)
+        return is_non_system_pod(self.pod)
 
 
-def is_pod_of_cluster(pod: Pod) -> bool:
+def is_non_system_pod(pod: Pod) -> bool:
     """Return whether this is a pod of the cluster, not what stands for its node's system."""
     return pod.namespace != SYSTEM_NAMESPACE
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from placer_cli.draw.texts import ids_text, memory_text, quantity_text
-from placer_models.capacity import PERCENT, CapacityUnit, Quantity
+from placer_models.capacity import PERCENT, DeviceQuantity, DeviceQuantityUnit
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import (
@@ -35,8 +35,8 @@ def device_left_text(device: Device, held: Sequence[DeviceShare]) -> str:
     has = whole_device_amounts(totals)
     parts = [amounts_of_share(share, totals) or has for share in held]
     units = (
-        CapacityUnit.PERCENT,
-        CapacityUnit.BYTES,
+        DeviceQuantityUnit.PERCENT,
+        DeviceQuantityUnit.BYTES,
         *(quantity.unit for quantity in device.capacity),
     )
     words = []
@@ -45,7 +45,7 @@ def device_left_text(device: Device, held: Sequence[DeviceShare]) -> str:
         if any(amounts) and name == PERCENT:
             words.append(f"{left} %")
         elif any(amounts):
-            amounts_text = (quantity_text(Quantity("", n // 100, unit)) for n in (left, most))
+            amounts_text = (quantity_text(DeviceQuantity("", n // 100, unit)) for n in (left, most))
             words.append(f"{name} {' of '.join(amounts_text)}")
     return ", ".join(words)
 

@@ -6,13 +6,13 @@ from itertools import chain
 
 from rich.style import Style
 
-from placer_cli.draw.blocks import CoreCpus, DrawnBlock, blocks_by_package
+from placer_cli.draw.blocks import CoreCpus, DrawnNumaNode, blocks_by_package
 from placer_cli.draw.packages import (
     DrawnPackages,
     MachinePaint,
     boxes_per_row,
     device_type_title,
-    title_of_block,
+    title_of_numa_block,
 )
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.svg_shapes import (
@@ -30,7 +30,7 @@ from placer_cli.draw.svg_shapes import (
     svg_words,
 )
 from placer_cli.draw.texts import memory_text
-from placer_cli.draw.threads import LABEL_COLUMNS, StyledMark, spread_over_lines, thread_row_labels
+from placer_cli.draw.threads import LABEL_COLUMNS, StyledMark, cpu_id_row_labels, spread_over_lines
 from placer_models.device import Device
 
 CELL = 14.0
@@ -99,7 +99,7 @@ def _in_rows(
     return elements, y - top
 
 
-def _natural(blocks: Sequence[DrawnBlock], paint: MachinePaint) -> float:
+def _natural(blocks: Sequence[DrawnNumaNode], paint: MachinePaint) -> float:
     """Return the width that the widest NUMA node would like."""
     label = LABEL_COLUMNS * COLUMN + PAD
     return max(_cells_wide(block.groups) + label for block in blocks) + 2 * PAD
@@ -111,7 +111,7 @@ def _cells_wide(line: Sequence[Sequence[CoreCpus]]) -> float:
 
 def _package(
     number: int,
-    blocks: Sequence[DrawnBlock],
+    blocks: Sequence[DrawnNumaNode],
     paint: MachinePaint,
     packages: DrawnPackages,
     width: float,
@@ -126,8 +126,8 @@ def _package(
     return _Box([heading, *elements], width, height, PACKAGE_PAPER, 6)
 
 
-def _numa(block: DrawnBlock, paint: MachinePaint, packages: DrawnPackages, width: float) -> _Box:
-    name, facts = title_of_block(block, packages.canvas)
+def _numa(block: DrawnNumaNode, paint: MachinePaint, packages: DrawnPackages, width: float) -> _Box:
+    name, facts = title_of_numa_block(block, packages.canvas)
     elements = [svg_words(PAD, HEADING - 7, name, STRONG)]
     x = PAD + (len(name) + 1) * COLUMN
     elements += [svg_words(x, HEADING - 7, facts, QUIET)] if facts else []
@@ -145,14 +145,14 @@ def _numa(block: DrawnBlock, paint: MachinePaint, packages: DrawnPackages, width
 
 
 def _threads(
-    block: DrawnBlock, paint: MachinePaint, width: float, y: float
+    block: DrawnNumaNode, paint: MachinePaint, width: float, y: float
 ) -> tuple[list[str], float]:
     """Return the cells of the cores, a column each, and where what comes next begins."""
     label = LABEL_COLUMNS * COLUMN + PAD
     room = max(1, int((width - 2 * PAD - label) // CELL))
     elements: list[str] = []
     for line in spread_over_lines(block.groups, room, 1):
-        levels = thread_row_labels(list(chain(*line)))
+        levels = cpu_id_row_labels(list(chain(*line)))
         for level, said in enumerate(levels):
             x = PAD
             for group in line:

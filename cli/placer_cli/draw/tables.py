@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from placer_cli.draw.breaking import BreakingText, least_width
+from placer_cli.draw.breaking import WrappingText, least_width
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
 
 GAP_COLUMNS = 2
@@ -190,7 +190,7 @@ class _Page:
         """Return whether a sentence of a column takes too many lines in what it gets of a width."""
         wide = self._widths(least, width)[column]
         return any(
-            sum(1 for _ in BreakingText(sentence).lines(wide)) > MOST_LINES
+            sum(1 for _ in WrappingText(sentence).lines(wide)) > MOST_LINES
             for row in self.rows
             for sentence in row[column].split("\n")
         )
@@ -213,7 +213,7 @@ class _Page:
                 width=wide,
             )
         for row in self.rows:
-            drawn.add_row(*(BreakingText(row[i]) if self._wraps(i) else row[i] for i in least))
+            drawn.add_row(*(WrappingText(row[i]) if self._wraps(i) else row[i] for i in least))
         if not self.domains:
             return drawn
         return Group(drawn, *(Text(f"{SHORT} is {domain}", QUIET) for domain in self.domains))
@@ -294,7 +294,7 @@ def _sentences_below(
         lines.append(Text("  ", no_wrap=True, overflow="ignore").join([names, *more]))
         for sentence in row[told_below].split("\n", allow_blank=True):
             room = None if width is None else max(1, width - 2 * GAP_COLUMNS)
-            for i, line in enumerate(BreakingText(sentence).lines(room)):
+            for i, line in enumerate(WrappingText(sentence).lines(room)):
                 indent = " " * (GAP_COLUMNS if i == 0 else 2 * GAP_COLUMNS)
                 lines.append(Text.assemble(indent, line, no_wrap=True, overflow="ignore"))
     return Group(*lines)
@@ -311,7 +311,7 @@ def _as_list(
             indent = GAP_COLUMNS
             yield Text(name, QUIET)
         room = None if width is None else max(1, width - indent)
-        for i, line in enumerate(BreakingText(cell).lines(room)):
+        for i, line in enumerate(WrappingText(cell).lines(room)):
             head = name if i == 0 and indent == label else ""
             parts = Text(head.ljust(indent), QUIET), line
             yield Text.assemble(*parts, no_wrap=True, overflow="ignore")

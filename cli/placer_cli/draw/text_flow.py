@@ -9,7 +9,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from placer_cli.draw.breaking import BreakingText
+from placer_cli.draw.breaking import WrappingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import STRONG
 
@@ -26,7 +26,7 @@ def wrap_pieces(pieces: Iterable[Text], width: int, between: str = "   ") -> Tex
         if lines and len(lines[-1]) + len(between) + len(piece) <= width:
             lines[-1] = Text.assemble(lines[-1], (between, piece.style), piece)
         else:
-            lines += BreakingText(piece).lines(width)
+            lines += WrappingText(piece).lines(width)
     return Text("\n", overflow="ignore").join(lines)
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from placer_models.capacity import CapacityUnit, Quantity
+from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.cpuset import format_cpu_list
 from placer_models.defaults import Defaults
 from placer_models.kubernetes.names import REQUESTED_CPU
@@ -29,14 +29,14 @@ def memory_text(amount_bytes: int) -> str:
     return f"{_plain(amount)}{_UNITS[unit]}"
 
 
-def quantity_text(quantity: Quantity) -> str:
+def quantity_text(quantity: DeviceQuantity) -> str:
     """Write an amount of a quantity in its unit: ``5Gi``, ``30 %``, ``2,000``."""
     match quantity.unit:
-        case CapacityUnit.BYTES:
+        case DeviceQuantityUnit.BYTES:
             return memory_text(quantity.amount)
-        case CapacityUnit.PERCENT:
+        case DeviceQuantityUnit.PERCENT:
             return f"{quantity.amount} %"
-        case CapacityUnit.UNITS:
+        case DeviceQuantityUnit.UNITS:
             return f"{quantity.amount:,}"
 
 

@@ -36,7 +36,7 @@ def one_line_width(groups: Groups, cell_columns: int) -> int:
     """Return the width of the groups on one line, CPU ids included."""
     line = _columns(groups, cell_columns)
     return line + max(
-        (2 + len(label) for label in thread_row_labels(list(chain(*groups)))), default=0
+        (2 + len(label) for label in cpu_id_row_labels(list(chain(*groups)))), default=0
     )
 
 
@@ -54,7 +54,7 @@ def thread_rows(groups: Groups, cell_of: CellOf, cell_columns: int, width: int) 
     rows: list[Text] = []
     for line in lines:
         rows += [Text()] if rows else []
-        for level, label in enumerate(thread_row_labels(list(chain(*line)))):
+        for level, label in enumerate(cpu_id_row_labels(list(chain(*line)))):
             row = Text(no_wrap=True, overflow="crop")
             for number, group in enumerate(line):
                 row.append(" " if number else "")
@@ -66,7 +66,7 @@ def thread_rows(groups: Groups, cell_of: CellOf, cell_columns: int, width: int) 
     return rows
 
 
-def thread_row_labels(cores: Sequence[CoreCpus]) -> list[str]:
+def cpu_id_row_labels(cores: Sequence[CoreCpus]) -> list[str]:
     """Return the CPU ids of each row: the first threads, the second threads, ..."""
     return [
         ids_text([core[level].id for core in cores if level < len(core)], LABEL_COLUMNS)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from placer_cli.draw.breaking import BreakingText
+from placer_cli.draw.breaking import WrappingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET
 from placer_cli.draw.tables import table
@@ -40,11 +40,11 @@ def draw_tiers(tiers: Sequence[TierValue], canvas: Canvas, *, every: bool) -> Re
     if not folded:
         return drawn
     words = f"{count_text(folded, 'tier is', 'tiers are')} 0, and proven (--tiers shows all)"
-    said = BreakingText(Text(f"and {words}" if shown else words, QUIET))
+    said = WrappingText(Text(f"and {words}" if shown else words, QUIET))
     return Group(drawn, said) if shown else said
 
 
-def draw_values(values: Iterable[tuple[Tier, int]], canvas: Canvas) -> RenderableType:
+def draw_tier_values(values: Iterable[tuple[Tier, int]], canvas: Canvas) -> RenderableType:
     """Return a row for each tier of a placement whose bounds were not computed."""
     rows = [
         (tier.name, tier_value_text(tier, value), tier_unit_text(tier, canvas))

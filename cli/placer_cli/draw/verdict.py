@@ -11,7 +11,7 @@ from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Pl
 from placer_models.reasons import NotTried
 
 
-def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
+def answer_summary(answer: Answer, instance: Instance, options: SolveOptions) -> str:
     """Say how many pods have a place, and how good that is proven to be."""
     total = waiting_pod_count(instance)
     pods, bad = count_text(total, "pod"), left_out_said(instance)

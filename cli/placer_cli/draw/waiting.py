@@ -21,7 +21,7 @@ from placer_cli.draw.texts import (
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.device_strategy import DeviceRequestFanOut
-from placer_models.network import GatherOrSpread, LevelRule
+from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.placement import pod_or_gang_title
 from placer_models.pod import DeviceRequest, Gang, Pod, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy
@@ -175,9 +175,9 @@ def _asks(rule: LevelRule) -> str:
     """Say what a gang asks of a level of the network."""
     would = "" if rule.required else "if possible "
     match rule.grouping:
-        case GatherOrSpread.GATHER:
+        case LevelRuleKind.GATHER:
             return f"{would}in one {rule.level}"
-        case GatherOrSpread.SPREAD:
+        case LevelRuleKind.SPREAD:
             return f"{would}at most {rule.count} in a {rule.level}"
-        case GatherOrSpread.MULTIPLES:
+        case LevelRuleKind.MULTIPLES:
             return f"multiples of {rule.count} in a {rule.level}"

@@ -9,7 +9,7 @@ from placer.explain.explain import funnel_of
 from placer.explain.explanation import verdict_token
 from placer.search.options import SolveOptions
 from placer.search.what_if import WhatIfComparison
-from placer_cli.draw.breaking import BreakingText
+from placer_cli.draw.breaking import WrappingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.places import draw_moves, draw_unplaced
@@ -17,7 +17,7 @@ from placer_cli.draw.tables import TableCell, table
 from placer_cli.draw.text_flow import stacked, titled
 from placer_cli.draw.texts import count_text
 from placer_cli.draw.tiers import tier_unit_text
-from placer_cli.draw.verdict import tier_value_text, verdict
+from placer_cli.draw.verdict import answer_summary, tier_value_text
 from placer_models.cluster import Instance
 from placer_models.goals import Sense, Tier
 from placer_models.placement import (
@@ -42,8 +42,8 @@ def draw_what_if(
 ) -> Iterator[RenderableType]:
     """Draw what the changes change: who gains and loses a place, moves, tiers."""
     yield Text(f"What if {', '.join(map(str, changes))}?", STRONG)
-    yield Text(f"As it is:     {verdict(found.before, instance, options)}")
-    yield Text(f"With changes: {verdict(found.after, found.changed, options)}")
+    yield Text(f"As it is:     {answer_summary(found.before, instance, options)}")
+    yield Text(f"With changes: {answer_summary(found.after, found.changed, options)}")
     yield Text(_sum(found), GOOD if len(found.gained) > len(found.lost) else QUIET)
     places = [
         *(_row(pod_or_gang_title(*key), None, node) for key, node in found.gained.items()),
@@ -75,7 +75,7 @@ def draw_what_if(
         if count := len(found.after.unplaced) - len(others_wait):
             who = count_text(count, "more pod" if others_wait else "pod")
             waits = f"{'waits' if count == 1 else 'wait'} for the same reason as before"
-            yield BreakingText(Text(f"{who} {waits} (placer explain says why)", QUIET))
+            yield WrappingText(Text(f"{who} {waits} (placer explain says why)", QUIET))
 
 
 def _reasons_differ(found: WhatIfComparison, instance: Instance) -> list[Unplaced]:

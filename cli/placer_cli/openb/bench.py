@@ -30,11 +30,11 @@ def _policies(incomplete: str) -> list[str]:
 
 def _policy(name: str) -> str:
     from placer.openb.policies import POLICIES
-    from placer_models.files.errors import shown, spelling_suggestion
+    from placer_models.files.errors import in_quotes, spelling_suggestion
 
     if name not in POLICIES:
         raise typer.BadParameter(
-            f"{shown(name)} is not one of "
+            f"{in_quotes(name)} is not one of "
             f"{', '.join(POLICIES)}{spelling_suggestion(name, POLICIES)}"
         )
     return name

@@ -39,14 +39,14 @@ def openb(
 
     All nodes are idle, and all pods wait. Exit codes: 0 it is written; 2 bad input.
     """
-    from placer.openb.lists import read_nodes, read_pods
+    from placer.openb.lists import read_trace_nodes, read_trace_pods
     from placer.openb.trace import instance_of
     from placer.openb.words import gpu_models_of
     from placer_models.instance.writer import instance_to_dict, instance_to_yaml
 
     refuse_overwriting_inputs("--output", output, [nodes, pods])
-    found = read_nodes(nodes)
-    instance = instance_of(found, read_pods(pods, gpu_models_of(found)))
+    found = read_trace_nodes(nodes)
+    instance = instance_of(found, read_trace_pods(pods, gpu_models_of(found)))
     form = Format.YAML if output is None else format_of(output)
     if form is Format.JSON:
         text = json_or_yaml_text(instance_to_dict(instance, lambda _: False), form)

@@ -142,12 +142,12 @@ def _buy(
 ) -> "list[PlanAnswer]":
     """Plan and print; return the answer, or one for each scenario."""
     from placer.search.options import SolveOptions
-    from placer_cli.interrupt import halted_by_ctrl_c, interruptible
+    from placer_cli.interrupt import halt_on_ctrl_c, interruptible
     from placer_cli.progress import progress
 
     started_s = monotonic()
     answers: list[PlanAnswer] = []
-    with workers_errors_as_usage(), halted_by_ctrl_c() as halt, progress(error_console()) as tell:
+    with workers_errors_as_usage(), halt_on_ctrl_c() as halt, progress(error_console()) as tell:
         from placer.plan.plan import buy as search
 
         threads = workers or SolveOptions().workers

@@ -60,12 +60,12 @@ class ClusterQuestion:
     @contextmanager
     def asking(self, what: str) -> Iterator[tuple[Callable[[str], None], Callable[[], bool]]]:
         """Show what is done; yield who is told of it, and whom to ask whether to end."""
-        from placer_cli.interrupt import halted_by_ctrl_c
+        from placer_cli.interrupt import halt_on_ctrl_c
         from placer_cli.progress import progress
 
         with (
             workers_errors_as_usage(),
-            halted_by_ctrl_c() as halt,
+            halt_on_ctrl_c() as halt,
             progress(error_console()) as tell,
         ):
             tell(what)

@@ -16,12 +16,12 @@ from placer_cli.draw.tables import TableCell, cut_table
 from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count_text, fold_names
 from placer_models.placement import pod_or_gang_title
-from placer_models.reasons import UnplacedVerdict
+from placer_models.reasons import UnplacedCause
 
 MOST_ROWS = 30
 """So many losses are drawn; --format json has all."""
 
-_OUTVOTED = UnplacedVerdict.OUTVOTED.value
+_OUTVOTED = UnplacedCause.OUTVOTED.value
 
 MOST_EXPLAINED = 5
 """Of so many losses it is said who has no place, and why."""

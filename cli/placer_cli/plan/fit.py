@@ -89,12 +89,12 @@ def _fit(
     workers: "SweepWorkers",
 ) -> "list[FitCount]":
     """Read, count and print; return what was counted."""
-    from placer.pod_shape import load_shape
+    from placer.pod_shape import read_pod_shape
 
     changes = [parse_changes([text]) for text in texts]
     instance = question.read()
     try:
-        pod, asked = load_shape(shape, question.paths, instance, question.who)
+        pod, asked = read_pod_shape(shape, question.paths, instance, question.who)
     except ValueError as error:
         raise typer.BadParameter(f"--pod: {error}") from None
     tasks = _tasks(asked, pod, excluded, changes, seconds)
@@ -120,9 +120,9 @@ def _fit(
 
         print_drawing(lambda canvas: draw_fit(steps, shape, waiting, canvas))
     else:
-        from placer.plan.to_json import fit_to_json
+        from placer.plan.to_json import fit_answer_to_json
 
-        print_tree(fit_to_json(steps, waiting), question.form)
+        print_tree(fit_answer_to_json(steps, waiting), question.form)
     if question.report is not None:
         from placer_cli.plan.pages import fit_page
 

@@ -30,7 +30,7 @@ def buy_growth(
     """Solve the steps, print them, and return the exit code."""
     from placer.plan.growth import parse_scales, solve_plan_at_scales
     from placer.search.options import SolveOptions
-    from placer_cli.interrupt import halted_by_ctrl_c, interruptible
+    from placer_cli.interrupt import halt_on_ctrl_c, interruptible
     from placer_cli.progress import progress
 
     try:
@@ -38,7 +38,7 @@ def buy_growth(
     except ValueError as error:
         raise typer.BadParameter(f"--growth: {error}") from None
     started_s = monotonic()
-    with workers_errors_as_usage(), halted_by_ctrl_c() as halt, progress(error_console()) as tell:
+    with workers_errors_as_usage(), halt_on_ctrl_c() as halt, progress(error_console()) as tell:
         threads = threads or (1 if workers.remote else SolveOptions().workers)
         curve = interruptible(
             lambda: solve_plan_at_scales(

@@ -12,7 +12,7 @@ from placer.plan.fit_answer import FitCount
 from placer.plan.growth import GrowthCurve
 from placer.plan.question import PlanQuestion
 from placer.plan.survive import SurvivalAnswer
-from placer.plan.to_json import fit_to_json, growth_to_json, plan_to_json, survival_to_json
+from placer.plan.to_json import fit_answer_to_json, growth_to_json, plan_to_json, survival_to_json
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.texts import count_text, fold_names
 from placer_cli.plan.draw_fit import draw_fit
@@ -22,7 +22,14 @@ from placer_cli.plan.drawn_growth import demand_bottleneck_text, draw_growth
 from placer_cli.report.charts import Bar, CurvePoint, bar_chart, price_over_demand_chart
 from placer_cli.report.from_drawings import busiest_node, node_sections, opening_lines_of
 from placer_cli.report.html import Html
-from placer_cli.report.page import SortCell, figure_tiles, page, paragraphs, section, sortable_table
+from placer_cli.report.page import (
+    SortableTableCell,
+    figure_tiles,
+    html_paragraphs,
+    page,
+    section,
+    sortable_table,
+)
 from placer_models.cluster import Node
 from placer_models.placement import PodPlacement
 
@@ -91,7 +98,7 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
         rows = [
             [
                 ", ".join(one["changes"]),
-                _number(one["alike"]) if one["alike"] > 1 else SortCell("", 1),
+                _number(one["alike"]) if one["alike"] > 1 else SortableTableCell("", 1),
                 _price(one["price"], coin),
                 "proven smallest" if one["smallest"] else "",
             ]
@@ -100,7 +107,7 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
         head = ("change", "#pods or gangs alike", "#price in all", "how small")
         yield section("What would do", sortable_table(*_without_empty(head, rows)))
     elif tree["lookedFor"]:
-        yield section("No change was found that would do", paragraphs(tree["lookedFor"]))
+        yield section("No change was found that would do", html_paragraphs(tree["lookedFor"]))
     if isinstance(answer, PurchasePlan) and answer.witnesses:
         fullest = max(answer.witnesses, key=lambda one: len(one.placement.pods))
         bought = {
@@ -118,23 +125,25 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
         yield _nodes(fullest.scenario, fullest.instance.nodes, fullest.placement.pods)
     if tree["relaxed"]:
         words = "; ".join(tree["relaxed"])
-        yield section("What the bound leaves out", paragraphs([words], "faint"))
+        yield section("What the bound leaves out", html_paragraphs([words], "faint"))
 
 
 def _binding(tree: AnswerTree) -> Iterator[Html]:
     for one in tree["binding"]:
         what = one["resource"] or "nothing in particular"
         percent = f", {one['percent']} % of its price" if one["percent"] else ""
-        yield paragraphs([f"{one['offer']}: {what}{percent}"])
+        yield html_paragraphs([f"{one['offer']}: {what}{percent}"])
         uses = [Bar(use["resource"], use["percent"], f"{use['percent']} %") for use in one["uses"]]
         yield bar_chart(uses, 100.0)
 
 
 def _nodes(scenario: str, nodes: Sequence[Node], places: Sequence[PodPlacement]) -> Html:
     pods = Counter(place.node for place in places)
-    listed: list[list[SortCell | str]] = [[node.name, _number(pods[node.name])] for node in nodes]
+    listed: list[list[SortableTableCell | str]] = [
+        [node.name, _number(pods[node.name])] for node in nodes
+    ]
     more = len(listed) - _MOST_NODES
-    note = paragraphs([f"and {count_text(more, 'node')} more"] if more > 0 else [], "faint")
+    note = html_paragraphs([f"and {count_text(more, 'node')} more"] if more > 0 else [], "faint")
     table = sortable_table(("node", "#pods"), listed[:_MOST_NODES])
     return section(f"Nodes ({scenario})", table, note)
 
@@ -158,7 +167,7 @@ def _growth(question: PlanQuestion, found: GrowthCurve, tree: AnswerTree) -> Ite
         yield section("Growth", price_over_demand_chart(points, tree["currency"], burst))
     rows = [
         [
-            SortCell(f"{step['scale']}x", float(step["scale"])),
+            SortableTableCell(f"{step['scale']}x", float(step["scale"])),
             step["case"],
             _number(step["pods"]),
             _number(step["nodes"]),
@@ -177,7 +186,7 @@ def _growth(question: PlanQuestion, found: GrowthCurve, tree: AnswerTree) -> Ite
     yield section("What to buy", sortable_table(head, rows))
     stretches = found.stretches()
     if stretches:
-        yield section("What binds", paragraphs(map(demand_bottleneck_text, stretches)))
+        yield section("What binds", html_paragraphs(map(demand_bottleneck_text, stretches)))
 
 
 def survival_page(
@@ -232,7 +241,7 @@ def _mended(mend: AnswerTree, coin: str) -> str:
 
 def fit_page(steps: Sequence[FitCount], shape: str, waiting: int, foot: str) -> str:
     """Return the report of how many more fit."""
-    tree = fit_to_json(steps, waiting)
+    tree = fit_answer_to_json(steps, waiting)
     lead = opening_lines_of(draw_fit(steps, shape, waiting, _WIDE))
     return page("How many more fit", lead, _fit(steps, tree), foot)
 
@@ -284,26 +293,26 @@ def _unplaced(pods: Sequence[AnswerTree], title: str = "Without a place") -> Htm
 
 
 def _without_empty(
-    head: Sequence[str], rows: Sequence[Sequence[SortCell | str]]
-) -> tuple[list[str], list[list[SortCell | str]]]:
+    head: Sequence[str], rows: Sequence[Sequence[SortableTableCell | str]]
+) -> tuple[list[str], list[list[SortableTableCell | str]]]:
     """Return the head and the rows of a table without the columns in which nothing stands."""
     filled = [
-        any(cell.text if isinstance(cell, SortCell) else cell for cell in column)
+        any(cell.text if isinstance(cell, SortableTableCell) else cell for cell in column)
         for column in zip(*rows, strict=True)
     ]
     return [*compress(head, filled)], [[*compress(row, filled)] for row in rows]
 
 
-def _number(number: int) -> SortCell:
-    return SortCell(f"{number:,}", number)
+def _number(number: int) -> SortableTableCell:
+    return SortableTableCell(f"{number:,}", number)
 
 
-def _percent(percent: float | None) -> SortCell:
-    return SortCell("" if percent is None else f"{percent} %", percent)
+def _percent(percent: float | None) -> SortableTableCell:
+    return SortableTableCell("" if percent is None else f"{percent} %", percent)
 
 
-def _price(price: str | None, coin: str) -> SortCell:
-    return SortCell("none" if price is None else _coins(price, coin), price)
+def _price(price: str | None, coin: str) -> SortableTableCell:
+    return SortableTableCell("none" if price is None else _coins(price, coin), price)
 
 
 def _coins(price: str, coin: str) -> str:

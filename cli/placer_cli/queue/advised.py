@@ -7,7 +7,7 @@ from fractions import Fraction
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from placer.queue.advice import ThreadCountAdvice
+from placer.queue.advice import JobThreadAdvice
 from placer.queue.file.history_file import ThreadLengthHistory
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
@@ -25,7 +25,7 @@ _LABEL_COLUMNS = 20
 _SHARE_COLUMNS = 7
 
 
-def draw_thread_advice(history: ThreadLengthHistory, canvas: Canvas) -> Group:
+def draw_thread_count_advice(history: ThreadLengthHistory, canvas: Canvas) -> Group:
     """Draw the advice for every job, then the distribution of each job's lengths."""
     advice = history.advice()
     target, majority = (
@@ -47,7 +47,7 @@ def draw_thread_advice(history: ThreadLengthHistory, canvas: Canvas) -> Group:
     return Group(*parts)
 
 
-def _table(advice: Sequence[ThreadCountAdvice], majority: str, width: int) -> RenderableType:
+def _table(advice: Sequence[JobThreadAdvice], majority: str, width: int) -> RenderableType:
     head = ("job", "threads", "work s", "in time", "by work")
     names = (*head, f"for {majority}", "advice", "then in time")
     rows = [
@@ -66,14 +66,14 @@ def _table(advice: Sequence[ThreadCountAdvice], majority: str, width: int) -> Re
     return table(names, rows, width, numbers=names[1:], spare=("then in time", "work s"))
 
 
-def _advised(job: ThreadCountAdvice) -> str:
+def _advised(job: JobThreadAdvice) -> str:
     if job.threads == job.now:
         return f"{job.threads:,} as now"
     factor = f"{float(job.factor):.1f}".removesuffix(".0")
     return f"{job.threads:,} = {factor} x"
 
 
-def _distribution(job: ThreadCountAdvice, target_us: int, canvas: Canvas) -> Text:
+def _distribution(job: JobThreadAdvice, target_us: int, canvas: Canvas) -> Text:
     """Draw which share of the threads falls between multiples of the target."""
     pictures = [_bins(job.lengths_us, target_us)]
     headings = [f"{count_text(job.now, 'thread')} now"]

@@ -77,14 +77,14 @@ def advise(
     form: Annotated[Format, format_option("How the advice is printed.")] = Format.TABLE,
 ) -> None:
     """Say how many threads of work each job of FILE should have, and why."""
-    from placer.queue.file.history_file import read_thread_history
+    from placer.queue.file.history_file import read_queue_history
 
-    history = read_thread_history(file)
+    history = read_queue_history(file)
     if form is Format.TABLE:
-        from placer_cli.queue.advised import draw_thread_advice
+        from placer_cli.queue.advised import draw_thread_count_advice
 
-        print_drawing(lambda canvas: draw_thread_advice(history, canvas))
+        print_drawing(lambda canvas: draw_thread_count_advice(history, canvas))
     else:
-        from placer_cli.queue.trees import advice_to_json
+        from placer_cli.queue.trees import queue_advice_to_json
 
-        print_tree(advice_to_json(history), form)
+        print_tree(queue_advice_to_json(history), form)

@@ -14,7 +14,9 @@ from placer_cli.queue.gantt import COUNT_COLUMNS, LABEL_COLUMNS, time_axis
 ROWS = 12
 
 
-def draw_curves(result: SimulationResult, cells: Mapping[str, StyledMark], canvas: Canvas) -> Text:
+def draw_threads_over_time(
+    result: SimulationResult, cells: Mapping[str, StyledMark], canvas: Canvas
+) -> Text:
     """Draw the threads in use of each job, one job on top of the other."""
     columns = max(canvas.width - LABEL_COLUMNS - COUNT_COLUMNS, 10)
     in_use = job_threads_over_time(result)

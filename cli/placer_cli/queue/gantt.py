@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from rich.style import Style
 from rich.text import Text
 
-from placer.queue.simulation.result import SimulatedThreadRun, SimulationResult
+from placer.queue.simulation.result import SimulatedJobThread, SimulationResult
 from placer_cli.draw.canvas import UNICODE, Canvas
 from placer_cli.draw.palette import QUIET
 from placer_cli.draw.threads import StyledMark
@@ -21,7 +21,7 @@ def draw_gantt(
 ) -> Text:
     """Draw the runs; each begins with its job's mark. The count of runs ends a row."""
     columns = max(canvas.width - LABEL_COLUMNS - COUNT_COLUMNS, 10)
-    on_thread: dict[int, list[SimulatedThreadRun]] = defaultdict(list)
+    on_thread: dict[int, list[SimulatedJobThread]] = defaultdict(list)
     for run in result.runs:
         for number in run.on:
             on_thread[number].append(run)
@@ -45,7 +45,7 @@ def time_axis(end_us: int, columns: int) -> Text:
 
 def _row(
     text: Text,
-    runs: list[SimulatedThreadRun],
+    runs: list[SimulatedJobThread],
     cells: Mapping[str, StyledMark],
     end_us: int,
     columns: int,

@@ -8,13 +8,13 @@ from rich.text import Text
 
 from placer.queue.explain import flow_choices_in_words
 from placer.queue.model import ONE_MILLI, ChargeTime
-from placer.queue.simulation.result import JobResult, SimulatedThreadRun, SimulationResult
+from placer.queue.simulation.result import JobResult, SimulatedJobThread, SimulationResult
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG, owner_marks, owner_style
 from placer_cli.draw.tables import TableCell, table
 from placer_cli.draw.texts import count_text
 from placer_cli.draw.threads import StyledMark
-from placer_cli.queue.curves import draw_curves
+from placer_cli.queue.curves import draw_threads_over_time
 from placer_cli.queue.gantt import draw_gantt
 from placer_cli.queue.times import percent_text, plain_seconds, seconds_text, weight_text
 
@@ -32,7 +32,7 @@ def draw_simulated(
     if most_rows:
         heading = "Threads of capacity: which thread of work ran when, and how many ran"
         parts += [Text(heading), draw_gantt(result, cells, canvas, most_rows), Text()]
-    parts += [Text("Threads in use, by job"), draw_curves(result, cells, canvas), Text()]
+    parts += [Text("Threads in use, by job"), draw_threads_over_time(result, cells, canvas), Text()]
     parts += [_jobs(result, cells, canvas.width), Text(), *_summary(result)]
     chosen = [run for run in result.runs if _was_a_choice(run)]
     if chosen and most_decisions:
@@ -121,11 +121,11 @@ def _waits(result: SimulationResult) -> Iterator[Text]:
     )
 
 
-def _was_a_choice(run: SimulatedThreadRun) -> bool:
+def _was_a_choice(run: SimulatedJobThread) -> bool:
     return any(step.runner_up is not None for step in run.steps)
 
 
-def _decision(run: SimulatedThreadRun) -> Text:
+def _decision(run: SimulatedJobThread) -> Text:
     where = ",".join(f"C{number}" for number in run.on)
     text = Text(f"{seconds_text(run.start_us):>9} ", QUIET)
     text.append(f"{where} takes {run.job} #{run.thread}: ")

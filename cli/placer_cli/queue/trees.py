@@ -2,7 +2,7 @@
 
 from placer.queue.file.history_file import ThreadLengthHistory
 from placer.queue.model import US_PER_S, ChosenFlow
-from placer.queue.simulation.result import SimulatedThreadRun, SimulationResult
+from placer.queue.simulation.result import SimulatedJobThread, SimulationResult
 
 API_VERSION = "placer/v1"
 
@@ -46,7 +46,7 @@ def simulation_to_json(result: SimulationResult) -> dict[str, object]:
     }
 
 
-def advice_to_json(history: ThreadLengthHistory) -> dict[str, object]:
+def queue_advice_to_json(history: ThreadLengthHistory) -> dict[str, object]:
     """Return the document of an advice."""
     return {
         "apiVersion": API_VERSION,
@@ -70,7 +70,7 @@ def advice_to_json(history: ThreadLengthHistory) -> dict[str, object]:
     }
 
 
-def _run(run: SimulatedThreadRun) -> dict[str, object]:
+def _run(run: SimulatedJobThread) -> dict[str, object]:
     return {
         "job": run.job,
         "thread": run.thread,

@@ -22,10 +22,10 @@ def html_element(name: str, *children: str, **attributes: object) -> Html:
     told = "".join(
         _attribute(key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items()
     )
-    return Html(f"<{name}{told}>{joined_elements(*children)}</{name}>")
+    return Html(f"<{name}{told}>{joined_html(*children)}</{name}>")
 
 
-def joined_elements(*children: str) -> Html:
+def joined_html(*children: str) -> Html:
     """Return text and elements one after the other."""
     return Html("".join(one if isinstance(one, Html) else escape(one) for one in children))
 

@@ -9,7 +9,7 @@ import typer
 
 from placer_cli.console import print_note
 from placer_cli.output import (
-    output_file,
+    output_path,
     refuse_overwriting_inputs,
     refuse_unwritable,
     write_whole,
@@ -19,7 +19,7 @@ ReportFile = Annotated[
     Path | None,
     typer.Option(
         "--report",
-        parser=output_file,
+        parser=output_path,
         metavar="FILE.html",
         help="Also write the answer to FILE as one HTML page, which needs nothing else.",
     ),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from placer_cli.report.html import Html, html_element, joined_elements
+from placer_cli.report.html import Html, html_element, joined_html
 
 _NO_NETWORK = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
@@ -14,7 +14,7 @@ _MOST_NARROW = 3
 
 
 @dataclass(frozen=True, slots=True)
-class SortCell:
+class SortableTableCell:
     """A cell of a table.
 
     Attributes:
@@ -77,7 +77,7 @@ def figure_tiles(figures: Iterable[tuple[str, str]]) -> Html:
     return html_element("div", *drawn, class_="tiles")
 
 
-def sortable_table(head: Sequence[str], rows: Iterable[Sequence[SortCell | str]]) -> Html:
+def sortable_table(head: Sequence[str], rows: Iterable[Sequence[SortableTableCell | str]]) -> Html:
     """Return a table that sorts by the column whose head is clicked.
 
     A head that begins with ``#`` is that of numbers, which stand to the right. On a narrow screen
@@ -115,13 +115,13 @@ def sortable_table(head: Sequence[str], rows: Iterable[Sequence[SortCell | str]]
     return html_element("div", table, class_="wide")
 
 
-def _cell(cell: SortCell | str, *, number: bool, head: str | None) -> Html:
-    one = cell if isinstance(cell, SortCell) else SortCell(cell)
+def _cell(cell: SortableTableCell | str, *, number: bool, head: str | None) -> Html:
+    one = cell if isinstance(cell, SortableTableCell) else SortableTableCell(cell)
     return html_element(
         "td", one.text, class_="number" if number else None, data_value=one.value, data_head=head
     )
 
 
-def paragraphs(lines: Iterable[str], look: str | None = None) -> Html:
+def html_paragraphs(lines: Iterable[str], look: str | None = None) -> Html:
     """Return lines as paragraphs."""
-    return joined_elements(*(html_element("p", line, class_=look) for line in lines))
+    return joined_html(*(html_element("p", line, class_=look) for line in lines))

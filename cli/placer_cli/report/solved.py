@@ -7,15 +7,15 @@ from typing import Any
 from placer.search.options import SolveOptions
 from placer_cli.draw.answer import draw_answer
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.residents import is_pod_of_cluster
+from placer_cli.draw.residents import is_non_system_pod
 from placer_cli.draw.texts import fold_names
 from placer_cli.draw.waiting import waiting_pod_count
 from placer_cli.report.charts import Bar, bar_chart
 from placer_cli.report.from_drawings import node_sections, opening_lines_of
 from placer_cli.report.html import Html
-from placer_cli.report.page import SortCell, figure_tiles, page, section, sortable_table
+from placer_cli.report.page import SortableTableCell, figure_tiles, page, section, sortable_table
 from placer_models.cluster import Instance
-from placer_models.instance.placement_file import answer_to_json
+from placer_models.instance.placement_file import solve_answer_to_json
 from placer_models.placement import (
     Answer,
     Move,
@@ -63,7 +63,7 @@ def _sections(
         placement, moves = answer.placement, answer.moves
     moved = {move.place.key for move in moves}
     arrived = [place for place in placement.pods if place.key not in moved]
-    run = sum(is_pod_of_cluster(one.pod) for one in instance.running)
+    run = sum(is_non_system_pod(one.pod) for one in instance.running)
     yield figure_tiles(
         (
             ("pods placed", f"{len(arrived):,} of {waiting_pod_count(instance):,}"),
@@ -76,12 +76,12 @@ def _sections(
     if came:
         parts = [Bar(node, pods, f"{pods:,}") for node, pods in came.most_common(_MOST_BARS)]
         yield section("Pods that come to each node", bar_chart(parts))
-    tree: Any = answer_to_json(answer, instance, {})
+    tree: Any = solve_answer_to_json(answer, instance, {})
     tiers = [
         [
             tier["name"],
-            SortCell(f"{tier['value']:,}", tier["value"]),
-            SortCell("" if tier["bound"] is None else f"{tier['bound']:,}", tier["bound"]),
+            SortableTableCell(f"{tier['value']:,}", tier["value"]),
+            SortableTableCell("" if tier["bound"] is None else f"{tier['bound']:,}", tier["bound"]),
             tier["unit"],
             "yes" if tier["proven"] else "no",
         ]

@@ -7,7 +7,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from placer.slots.amount_text import format_e8
-from placer.slots.compiled import CompiledJob, Fractions, MemoryKindFractions, OperatorChainEdge
+from placer.slots.compiled import CompiledJob, Fractions, OperatorChainEdge, OperatorMemoryFractions
 from placer.slots.graph import DEFAULT_GROUP
 from placer.slots.resources import ResourceAmounts, ResourceProfile
 from placer_cli.draw.canvas import Canvas
@@ -147,7 +147,7 @@ def _add_chain(
 
 def _shares(fractions: Fractions) -> str:
     """Say what an operator gets of the slot's managed memory, if anything."""
-    if isinstance(fractions, MemoryKindFractions):
+    if isinstance(fractions, OperatorMemoryFractions):
         parts = [("on-heap", float(fractions.on_heap)), ("off-heap", float(fractions.off_heap))]
     else:
         parts = [(f"{f.use_case} memory", f.of_slot) for f in fractions]

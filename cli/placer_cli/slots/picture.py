@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from placer.slots.compiled import CompiledJob, Fractions, MemoryKindFractions, OperatorChainEdge
+from placer.slots.compiled import CompiledJob, Fractions, OperatorChainEdge, OperatorMemoryFractions
 from placer.slots.graph import EdgeExchange
 from placer_cli.draw.svg import COLOURS, svg_text
 from placer_cli.draw.texts import count_text
@@ -167,7 +167,7 @@ def _link(link: OperatorChainEdge, boxes: dict[int, _Box]) -> str:
 
 def _part(fractions: Fractions) -> float:
     """Return the larger of an operator's fractions: one bar says how much it is."""
-    if isinstance(fractions, MemoryKindFractions):
+    if isinstance(fractions, OperatorMemoryFractions):
         return max(float(fractions.on_heap), float(fractions.off_heap))
     return sum(fraction.of_slot for fraction in fractions)
 

@@ -11,8 +11,8 @@ from placer.slots.compiled import CompiledJob
 from placer.slots.workers.lacks import (
     ExistingWorkersFull,
     GangWithoutSlots,
-    SearchTimeout,
     SlotTooLarge,
+    UndecidedInTime,
     WorkerLimitExceeded,
 )
 from placer.slots.workers.place import ConcurrentGangs, NamedWorkers, PlacedJob
@@ -88,7 +88,7 @@ def _why(job: CompiledJob, lack: GangWithoutSlots) -> str:
                 f"and a slot of group {name} fits workers that are there, but no new one; beside "
                 f"the other slots they have no room{or_limit}. Make worker.resources larger."
             )
-        case SearchTimeout():
+        case UndecidedInTime():
             return "and no place was found in the time. Raise --time-limit."
         case _:
             assert_never(lack.reason)

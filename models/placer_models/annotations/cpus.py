@@ -24,7 +24,7 @@ class SharedPool:
     cpuset: CpuSet = frozenset()
 
 
-def pool_to_json(pool: SharedPool) -> dict[str, object]:
+def shared_pool_to_json(pool: SharedPool) -> dict[str, object]:
     """Return a pool as the annotations hold it."""
     cpuset = {"cpuset": format_cpu_list(pool.cpuset)} if pool.cpuset else {}
     return {"socket": pool.package, "node": pool.node, **cpuset}

@@ -11,8 +11,8 @@ from placer_models.capacity import (
     MEMORY_PERCENT,
     OWN_WORDS,
     PERCENT,
-    CapacityUnit,
-    Quantity,
+    DeviceQuantity,
+    DeviceQuantityUnit,
 )
 from placer_models.cluster import Node
 from placer_models.device import GPU, VirtualFunction
@@ -200,7 +200,7 @@ def _function_to_json(function: VirtualFunction) -> dict[str, object]:
 def _resources(held: DeviceAllocation) -> dict[str, str]:
     share = held.share
     resources = {
-        q.name: format_bytes(q.amount) if q.unit is CapacityUnit.BYTES else str(q.amount)
+        q.name: format_bytes(q.amount) if q.unit is DeviceQuantityUnit.BYTES else str(q.amount)
         for q in share.capacity
     }
     if share.percent is not None and held.type in _PERCENT_OF:
@@ -264,7 +264,9 @@ def _share(kind: str, part: JsonPart | None) -> DeviceShare:
         percent=percent,
         memory_bytes=amounts.pop(in_bytes, None),
         memory_percent=amounts.pop(in_percent, None),
-        capacity=tuple(Quantity(name, amounts[name]) for name in sorted(amounts) if amounts[name]),
+        capacity=tuple(
+            DeviceQuantity(name, amounts[name]) for name in sorted(amounts) if amounts[name]
+        ),
     )
 
 

@@ -101,7 +101,7 @@ def hint_selects_device(selector: Selector, labels: Mapping[str, str]) -> bool:
     return all(requirement.holds(labels) for requirement in selector)
 
 
-def with_hint_applied(
+def with_device_hint_applied(
     demand: DeviceRequest, hint: DeviceHint, devices: Sequence[Mapping[str, str]]
 ) -> DeviceRequest:
     """Return the demand on a node once the hint is applied.
@@ -177,7 +177,7 @@ def device_strategies_of(
                 if kind in together[1:] and together[0] in asked:
                     found.append((kind, DeviceRequestFanOut.APPLY_FOR_EACH_GROUP))
             case AllocateHintStrategy.REQUESTS_AS_COUNT:
-                pass  # a number of devices, as ``with_hint_applied`` says
+                pass  # a number of devices, as ``with_device_hint_applied`` says
             case _:
                 assert_never(hint.strategy)
     return tuple(sorted(found))

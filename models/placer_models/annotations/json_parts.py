@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import NoReturn
 
 from placer_models.device_request import shown_escaped
-from placer_models.files.cursor import Cursor
+from placer_models.files.cursor import LocatedValue
 
 MAX_CHARACTERS = 262_144
 """Kubernetes keeps no more than this in all annotations of an object together."""
@@ -32,7 +32,7 @@ class AnnotationError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class JsonPart(Cursor):
+class JsonPart(LocatedValue):
     """One value of a document, with the place where it stands.
 
     As for the Go programs that write and read these documents, null counts as left

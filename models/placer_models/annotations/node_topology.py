@@ -4,7 +4,12 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from placer_models.annotations.cpus import SharedPool, pool_to_json, read_cpu_list, read_shared_pool
+from placer_models.annotations.cpus import (
+    SharedPool,
+    read_cpu_list,
+    read_shared_pool,
+    shared_pool_to_json,
+)
 from placer_models.annotations.json_parts import JsonPart, parse_json
 from placer_models.annotations.names import (
     CPU_MANAGER_POLICY,
@@ -169,7 +174,7 @@ def read_pod_cpu_allocs(text: str) -> tuple[PodCpuAlloc, ...]:
 
 def write_cpu_shared_pools(pools: Sequence[SharedPool]) -> str:
     """Return the value of ``cpu-shared-pools``."""
-    return _written([pool_to_json(pool) for pool in pools])
+    return _written([shared_pool_to_json(pool) for pool in pools])
 
 
 def read_cpu_shared_pools(text: str) -> tuple[SharedPool, ...]:

@@ -6,10 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from placer_models.annotations.cpus import SharedPool, pool_to_json, read_cpu_list, read_shared_pool
+from placer_models.annotations.cpus import (
+    SharedPool,
+    read_cpu_list,
+    read_shared_pool,
+    shared_pool_to_json,
+)
 from placer_models.annotations.json_parts import JsonPart, parse_json
 from placer_models.annotations.names import RESOURCE_STATUS
-from placer_models.bound import bound_to
+from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.placement import PodPlacement
@@ -40,7 +45,7 @@ class NumaShare:
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceStatus:
+class ResourceStatusAnnotation:
     """What the annotation says.
 
     Attributes:
@@ -63,7 +68,7 @@ class ResourceStatus:
 
 def resource_status_of_placement(
     placement: PodPlacement, spec: PodSpec, node: Node
-) -> ResourceStatus:
+) -> ResourceStatusAnnotation:
     """Return what a pod was given, as the annotation says it.
 
     A pod that owns CPUs has its cpuset; CPUs that belong to no NUMA node appear only there.
@@ -84,7 +89,7 @@ def resource_status_of_placement(
             f"pod {placement.name} has CPUs {format_cpu_list(unknown)}; "
             f"node {node.name} has {format_cpu_list(cpus)}"
         )
-    homes = bound_to(placement, spec, node)
+    homes = numa_nodes_bound_to(placement, spec, node)
     memory = dict(placement.memory_bytes)
     if owned:
         counts = Counter(numa for cpu in owned if (numa := cpus[cpu].numa_node) is not None)
@@ -95,7 +100,7 @@ def resource_status_of_placement(
         if not milli and len(homes) == 1:
             milli = dict.fromkeys(homes, spec.requests.cpu_milli)
         held = set(homes)
-    return ResourceStatus(
+    return ResourceStatusAnnotation(
         cpuset=owned,
         numa=tuple(
             NumaShare(
@@ -114,7 +119,9 @@ def resource_status_of_placement(
     )
 
 
-def memory_not_in_status(placement: PodPlacement, status: ResourceStatus) -> ResourceStatus:
+def pod_memory_not_in_status(
+    placement: PodPlacement, status: ResourceStatusAnnotation
+) -> ResourceStatusAnnotation:
     """Return where a pod's memory and hugepages are, or nothing if the status says all of it."""
     held = {numa for numa, _ in placement.memory_bytes} | {n for n, _, _ in placement.hugepages}
     memory = dict(placement.memory_bytes)
@@ -123,14 +130,14 @@ def memory_not_in_status(placement: PodPlacement, status: ResourceStatus) -> Res
     )
     said = {(one.node, one.memory_bytes, one.hugepages_bytes) for one in status.numa}
     known = {(one.node, one.memory_bytes, one.hugepages_bytes) for one in shares} <= said
-    return ResourceStatus() if known else ResourceStatus(numa=shares)
+    return ResourceStatusAnnotation() if known else ResourceStatusAnnotation(numa=shares)
 
 
 def _pages(placement: PodPlacement, numa: int) -> tuple[tuple[int, int], ...]:
     return tuple((size, size * pages) for at, size, pages in placement.hugepages if at == numa)
 
 
-def write_resource_status(status: ResourceStatus) -> str:
+def write_resource_status(status: ResourceStatusAnnotation) -> str:
     """Return the annotation's value, in Koordinator's spelling of today."""
     document: dict[str, object] = {}
     if status.cpuset:
@@ -138,11 +145,11 @@ def write_resource_status(status: ResourceStatus) -> str:
     if status.numa:
         document["numaNodeResources"] = [_numa_to_json(share) for share in status.numa]
     if status.shared_pools:
-        document["cpuSharedPools"] = [pool_to_json(pool) for pool in status.shared_pools]
+        document["cpuSharedPools"] = [shared_pool_to_json(pool) for pool in status.shared_pools]
     return json.dumps(document, separators=(",", ":"))
 
 
-def read_resource_status(text: str) -> ResourceStatus:
+def read_resource_status(text: str) -> ResourceStatusAnnotation:
     """Read the annotation; fields that are not known are passed over.
 
     Raises:
@@ -152,7 +159,7 @@ def read_resource_status(text: str) -> ResourceStatus:
     fields = parse_json(text, RESOURCE_STATUS).fields(
         ("cpuset", "numaNodeResources", "cpuSharedPools")
     )
-    return ResourceStatus(
+    return ResourceStatusAnnotation(
         cpuset=read_cpu_list(fields.get("cpuset")),
         numa=_entries(fields.get("numaNodeResources"), _numa),
         shared_pools=_entries(fields.get("cpuSharedPools"), read_shared_pool),

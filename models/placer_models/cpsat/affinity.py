@@ -13,7 +13,7 @@ from placer_models.domains import NO_DOMAIN
 from placer_models.goals import AFFINITY
 from placer_models.problem.problem import Problem
 from placer_models.problem.tasks import ProblemAffinityTerm
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 Weights = Mapping[int, int]
 """Shape -> the weight with which each of its pods counts."""
@@ -266,7 +266,7 @@ class _Crowd:
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.AFFINITY,
+    name=RuleFamilyName.AFFINITY,
     rules=(pods_keep_apart, affine_pods_come_together),
     tiers={AFFINITY: affinity_weight_lost},
     countable=always,

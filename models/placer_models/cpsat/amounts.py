@@ -7,7 +7,7 @@ from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.problem.dimensions import times_amounts_fit
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 def most_pods_by_amounts(problem: Problem, shape: int, node: NodeState, most: int) -> int:
@@ -30,7 +30,7 @@ def amounts_fit_their_node(model: CpModel, problem: Problem, x: Variables) -> No
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.AMOUNTS,
+    name=RuleFamilyName.AMOUNTS,
     room=most_pods_by_amounts,
     rules=(amounts_fit_their_node,),
     countable=always,

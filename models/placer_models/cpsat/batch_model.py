@@ -10,8 +10,8 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Expression, PodUnit, Variables
 from placer_models.cpsat.families import FAMILIES, may_be_counted_together
 from placer_models.cpsat.family import AddRule
-from placer_models.cpsat.gangs import placed_points
-from placer_models.cpsat.stoppable import ModelStoppableWhileBuilt, StoppedError
+from placer_models.cpsat.gangs import points_of_placed_pods
+from placer_models.cpsat.stoppable import ModelBuildTimeoutError, ModelStoppableWhileBuilt
 from placer_models.problem.problem import Problem
 
 RULES: tuple[AddRule, ...] = tuple(rule for family in FAMILIES for rule in family.rules)
@@ -61,7 +61,7 @@ def build_batch_model(
             rule(model, problem, x)
         batch = BatchModel(model, x, tuple(islice(_tiers(model, problem, x), tiers)))
         model.go_on()
-    except StoppedError:
+    except ModelBuildTimeoutError:
         return None
     model.ask_no_more()
     return batch
@@ -71,7 +71,7 @@ def create_variables(model: ModelStoppableWhileBuilt, problem: Problem) -> Varia
     """Create the variables, but none for a unit on a node that has no room for any of its pods.
 
     Raises:
-        StoppedError: The time is over.
+        ModelBuildTimeoutError: The time is over.
 
     """
     units = units_of(problem)
@@ -129,7 +129,7 @@ def _tiers(model: ModelStoppableWhileBuilt, problem: Problem, x: Variables) -> I
     """Yield one expression per tier: the sum of what families count for it."""
     levels = len(problem.priorities)
     for level in range(levels):
-        yield placed_points(problem, x, level)
+        yield points_of_placed_pods(problem, x, level)
     for tier in problem.tiers[levels:]:
         terms = []
         for family in FAMILIES:

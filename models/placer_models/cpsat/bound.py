@@ -8,14 +8,22 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import core_take_vars_of
 from placer_models.cpsat.devices import devices_touched
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, Value, always, hints, never
+from placer_models.cpsat.family import (
+    Hint,
+    KnownPlacement,
+    ModelFamily,
+    Value,
+    always,
+    never,
+    solver_hints_of_variables,
+)
 from placer_models.cpsat.numa import cell_vars_of
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES
 from placer_models.policy import AlignmentPolicy, QosClass
 from placer_models.problem.fits import container_pool_milli_by_cell
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 POOLS = (QosClass.LS, QosClass.BE)
 
@@ -37,7 +45,7 @@ class BoundPoolVariables:
     cpus: tuple[Expression, ...] = ()
 
 
-def pool_vars(
+def bound_pool_vars(
     model: CpModel, problem: Problem, assignment: Assignment
 ) -> BoundPoolVariables | None:
     """Create the variables, or return None if the pod is not bound or the node is one cell."""
@@ -236,7 +244,7 @@ def _cells_kept(
     return tuple(cell for cell in kept if cpus[cell])
 
 
-def pool_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def pool_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for the cells whose pool pods are bound to, and their parts there if fixed."""
     for assignment, choices in known.at:
         pool = assignment.part(BoundPoolVariables)
@@ -245,12 +253,16 @@ def pool_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[H
         fixed = {cells[0]: milli for c in choices for cells, milli in c.pool if len(cells) == 1}
         if pool.used is not cell_vars_of(assignment).used:
             bound = {cell for choice in choices for cell in choice.pool_cells}
-            yield from hints(pool.used, [int(cell in bound) for cell in range(len(pool.used))])
+            yield from solver_hints_of_variables(
+                pool.used, [int(cell in bound) for cell in range(len(pool.used))]
+            )
         if not any(len(cells) > 1 for c in choices for cells, _ in c.pool):
-            yield from hints(pool.milli, [fixed.get(cell, 0) for cell in range(len(pool.milli))])
+            yield from solver_hints_of_variables(
+                pool.milli, [fixed.get(cell, 0) for cell in range(len(pool.milli))]
+            )
 
 
-def read_solved_pools(
+def pools_from_solver_values(
     problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
 ) -> Sequence[Choice]:
     """Read what the pods want of their pool."""
@@ -317,8 +329,8 @@ def has_no_burst(problem: Problem, shape: int) -> bool:
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.BOUND,
-    decide=pool_vars,
+    name=RuleFamilyName.BOUND,
+    decide=bound_pool_vars,
     rules=(
         a_burst_pod_has_a_pool_for_its_limit,
         a_burst_pod_uses_the_cells_of_its_pool,
@@ -331,7 +343,7 @@ FAMILY = ModelFamily(
         LOCALITY_NUMA_NODES: cells_outside_pool_without_policy,
     },
     hint=pool_hints,
-    read=read_solved_pools,
+    read=pools_from_solver_values,
     countable=has_no_burst,
     plain=has_no_burst,
     sees_links=never,

@@ -29,7 +29,7 @@ Demands = dict[Counting, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class PodFamily:
+class EqualPods:
     """Equal members of a gang, or equal lone pods.
 
     Attributes:
@@ -64,7 +64,7 @@ class NodeClass:
     residents: tuple[tuple[int, int], ...]
 
 
-def pod_families(problem: Problem) -> list[PodFamily]:
+def equal_pod_groups(problem: Problem) -> list[EqualPods]:
     """Group the pods of a Problem, in the order of their first pods."""
     alike: defaultdict[tuple[int | None, int, int, int, bool], list[int]] = defaultdict(list)
     at_home = {pod for pod, _ in problem.homes}
@@ -74,13 +74,13 @@ def pod_families(problem: Problem) -> list[PodFamily]:
             key = owner, problem.pods[pod], gang.level, gang.weight, pod in at_home
             alike[key].append(pod)
     return [
-        PodFamily(owner, shape, tuple(pods), home)
+        EqualPods(owner, shape, tuple(pods), home)
         for (owner, shape, _, _, home), pods in alike.items()
     ]
 
 
 def node_classes(
-    problem: Problem, families: list[PodFamily], stop: Callable[[], bool]
+    problem: Problem, families: list[EqualPods], stop: Callable[[], bool]
 ) -> list[NodeClass] | None:
     """Group the nodes of a Problem, or return None if stopped."""
     shapes = {family.shape for family in families}
@@ -134,7 +134,7 @@ def _demands(problem: Problem, index: int, node: NodeState) -> Demands | None:
     return {name: amounts for name, amounts in found.items() if amounts[1]}
 
 
-def keep_counted_resources(
+def node_classes_counting_only(
     classes: Sequence[NodeClass], counted: Collection[tuple[str, int]]
 ) -> list[NodeClass]:
     """Return the classes of nodes with these resources alone.

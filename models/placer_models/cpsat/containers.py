@@ -13,7 +13,15 @@ from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.bound import BoundPoolVariables
 from placer_models.cpsat.cpus import core_take_vars_of
 from placer_models.cpsat.devices import device_vars_of
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, Value, fits_of, hints, never
+from placer_models.cpsat.family import (
+    Hint,
+    KnownPlacement,
+    ModelFamily,
+    Value,
+    fits_of,
+    never,
+    solver_hints_of_variables,
+)
 from placer_models.cpsat.numa import cell_vars_of
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import BINDING, AlignmentPolicy
@@ -21,7 +29,7 @@ from placer_models.problem.banks import DeviceBank
 from placer_models.problem.fits import ContainerFit
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Fit, Problem, Shape
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,17 +219,17 @@ def container_cells_beyond_fewest(model: CpModel, problem: Problem, x: Variables
     )
 
 
-def container_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def container_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for what containers have, and from which cells."""
     for assignment, choices in known.at:
         for position, container in enumerate(container_vars_of(assignment)):
             parts = [choice.containers[position] for choice in choices]
             for good, row in enumerate(container.taken):
                 amounts = [sum(part[good][place] for part in parts) for place in range(len(row))]
-                yield from hints(row, amounts)
+                yield from solver_hints_of_variables(row, amounts)
             cells = range(len(container.used))
             used = [int(any(row[cell] for part in parts for row in part)) for cell in cells]
-            yield from hints(container.used, used)
+            yield from solver_hints_of_variables(container.used, used)
 
 
 def read_solved_containers(
@@ -246,7 +254,7 @@ def aligns_no_containers(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.CONTAINERS,
+    name=RuleFamilyName.CONTAINERS,
     decide=container_vars,
     rules=(
         a_container_has_what_it_asks_for,

@@ -16,14 +16,21 @@ from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import CoresTakenByThread, core_take_vars_of
 from placer_models.cpsat.exclusivity import (
     ExclusivityVars,
-    neighbours_of_exclusive_pods,
+    exclusivity_hint_data,
     pods_may_share_cores,
 )
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, always, hints, never
+from placer_models.cpsat.family import (
+    Hint,
+    KnownPlacement,
+    ModelFamily,
+    always,
+    never,
+    solver_hints_of_variables,
+)
 from placer_models.goals import SHARED_CORES
 from placer_models.policy import BindPolicy
 from placer_models.problem.problem import CoreTake, Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,7 @@ def half_core_vars(
     )
 
 
-def shared_core_vars(model: CpModel, problem: Problem, x: Variables) -> CoresSplitBetweenTwoPods:
+def two_pod_core_vars(model: CpModel, problem: Problem, x: Variables) -> CoresSplitBetweenTwoPods:
     """Create, for each core class, a count of cores that two pods share against their wish."""
     found = []
     for node, here in zip(problem.nodes, x.on_node, strict=True):
@@ -106,7 +113,7 @@ def singles_of_pairs_are_counted(model: CpModel, problem: Problem, x: Variables)
                 model.add(2 * part.touched >= part.threads)
 
 
-def pairs_have_room_for_singles(model: CpModel, problem: Problem, x: Variables) -> None:
+def single_threads_have_own_cores(model: CpModel, problem: Problem, x: Variables) -> None:
     """The singles that count are on cores of their own, except for those that are shared."""
     for node, at in _classes(problem):
         singles = _singles(x, node, at)
@@ -127,7 +134,7 @@ def pairs_have_room_for_singles(model: CpModel, problem: Problem, x: Variables) 
                 model.add(cores[at].touched + double + shared <= broken)
 
 
-def only_wishes_share_pairs(model: CpModel, problem: Problem, x: Variables) -> None:
+def only_willing_pods_share_cores(model: CpModel, problem: Problem, x: Variables) -> None:
     """Each shared core has threads of two different pods, neither of which requires to be apart."""
     for node, at in _classes(problem):
         shared = x.part(CoresSplitBetweenTwoPods).of_node[node][at]
@@ -181,22 +188,26 @@ def shared_two_thread_cores(model: CpModel, problem: Problem, x: Variables) -> E
     )
 
 
-def pair_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def core_pair_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for how many two-thread cores the pods that count have one thread of."""
-    for met in neighbours_of_exclusive_pods(problem, known):
+    for met in exclusivity_hint_data(problem, known):
         singles = met.assignment.part(CoresTakenByHalf)
         for i, counted in enumerate(singles.of_class if singles else ()):
             take = met.choice.cores[i] if met.choice else CoreTake()
-            yield from hints([counted], [2 * take.touched - take.threads])
+            yield from solver_hints_of_variables([counted], [2 * take.touched - take.threads])
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.CORE_PAIRS,
+    name=RuleFamilyName.CORE_PAIRS,
     decide=half_core_vars,
-    decide_all=shared_core_vars,
-    rules=(singles_of_pairs_are_counted, pairs_have_room_for_singles, only_wishes_share_pairs),
+    decide_all=two_pod_core_vars,
+    rules=(
+        singles_of_pairs_are_counted,
+        single_threads_have_own_cores,
+        only_willing_pods_share_cores,
+    ),
     tiers={SHARED_CORES: shared_two_thread_cores},
-    hint=pair_hints,
+    hint=core_pair_hints,
     countable=always,
     plain=always,
     sees_links=never,

@@ -6,12 +6,20 @@ from dataclasses import dataclass, replace
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, Value, always, hints, never
+from placer_models.cpsat.family import (
+    Hint,
+    KnownPlacement,
+    ModelFamily,
+    Value,
+    always,
+    never,
+    solver_hints_of_variables,
+)
 from placer_models.goals import BIND, USABLE, WHOLE_CORE_POINTS
 from placer_models.policy import BindPolicy
 from placer_models.problem.node_state import CoreClass, NodeState
 from placer_models.problem.problem import Choice, CoreTake, Fit, Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +43,7 @@ class CoreTakeVariables:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnedCores:
+class OwnedCoreVars:
     """What the pods of an assignment own: one entry per core class of the node."""
 
     classes: tuple[CoreTakeVariables, ...]
@@ -50,7 +58,7 @@ class CoresTakenByThread:
 
 def core_take_vars_of(assignment: Assignment) -> tuple[CoreTakeVariables, ...]:
     """Return what the pods own of each core class, or nothing if they own no CPU."""
-    owned = assignment.part(OwnedCores)
+    owned = assignment.part(OwnedCoreVars)
     return owned.classes if owned else ()
 
 
@@ -77,11 +85,11 @@ def _takeable(fit: Fit, c: CoreClass, pods: int) -> int:
     return min(pods, c.free)
 
 
-def core_vars(model: CpModel, problem: Problem, assignment: Assignment) -> OwnedCores | None:
+def core_vars(model: CpModel, problem: Problem, assignment: Assignment) -> OwnedCoreVars | None:
     """Create the counts of an assignment, or return None if its pods own no CPU."""
     if not assignment.shape.owned_cpus:
         return None
-    return OwnedCores(
+    return OwnedCoreVars(
         tuple(
             _counts(model, c, assignment, f"[{assignment.name},{i}]")
             for i, c in enumerate(problem.nodes[assignment.node].cores)
@@ -136,7 +144,7 @@ def a_pod_owns_the_cpus_it_asks_for(model: CpModel, problem: Problem, x: Variabl
         model.add(LinearExpr.sum(taken) == assignment.shape.owned_cpus * assignment.count)
 
 
-def counted_whole_cores_are_divisible(model: CpModel, problem: Problem, x: Variables) -> None:
+def whole_cores_can_be_dealt_to_pods(model: CpModel, problem: Problem, x: Variables) -> None:
     """Pods counted together take on average no more whole cores than fit one pod's request.
 
     So the assignment's whole cores can be dealt out to its pods, one by one.
@@ -148,7 +156,7 @@ def counted_whole_cores_are_divisible(model: CpModel, problem: Problem, x: Varia
             model.add(whole <= (assignment.shape.owned_cpus // max(widths)) * assignment.count)
 
 
-def whole_and_broken_cores_fit(model: CpModel, problem: Problem, x: Variables) -> None:
+def whole_cores_are_not_split(model: CpModel, problem: Problem, x: Variables) -> None:
     """Cores taken whole and cores taken thread by thread are different cores."""
     for node, assignments, broken in zip(
         problem.nodes, x.on_node, x.part(CoresTakenByThread).of_node, strict=True
@@ -271,15 +279,19 @@ def whole_core_points_left(model: CpModel, problem: Problem, x: Variables) -> Ex
     return LinearExpr.sum(terms)
 
 
-def core_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def core_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for the cores that are taken of each class."""
     for assignment, choices in known.at:
         for i, part in enumerate(core_take_vars_of(assignment)):
             takes = [choice.cores[i] for choice in choices]
-            yield from hints([part.whole], [sum(take.whole for take in takes)])
-            yield from hints([part.threads], [sum(take.threads for take in takes)])
+            yield from solver_hints_of_variables([part.whole], [sum(take.whole for take in takes)])
+            yield from solver_hints_of_variables(
+                [part.threads], [sum(take.threads for take in takes)]
+            )
             if part.touched is not part.threads:
-                yield from hints([part.touched], [sum(take.touched for take in takes)])
+                yield from solver_hints_of_variables(
+                    [part.touched], [sum(take.touched for take in takes)]
+                )
 
 
 def read_solved_cores(
@@ -330,14 +342,14 @@ def owns_no_cpu(problem: Problem, shape_index: int) -> bool:
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.CPUS,
+    name=RuleFamilyName.CPUS,
     room=most_pods_by_cpus,
     decide=core_vars,
     decide_all=broken_core_vars,
     rules=(
         a_pod_owns_the_cpus_it_asks_for,
-        counted_whole_cores_are_divisible,
-        whole_and_broken_cores_fit,
+        whole_cores_can_be_dealt_to_pods,
+        whole_cores_are_not_split,
         single_threads_fit_their_cores,
         spread_threads_touch_different_cores,
         a_used_shared_pool_has_a_cpu,

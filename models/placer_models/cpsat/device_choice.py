@@ -13,8 +13,8 @@ from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.shares import (
     DeviceShareCount,
     Opened,
-    OpenedDevices,
-    opened_in,
+    OpenedDeviceVars,
+    opened_device_vars_of_class,
     share_vars_of,
 )
 from placer_models.device_share import (
@@ -25,11 +25,11 @@ from placer_models.device_share import (
     whole_device_amounts,
 )
 from placer_models.goals import DEVICE_CHOICE
-from placer_models.policy import DeviceChoice
+from placer_models.policy import DeviceChoicePolicy
 from placer_models.problem.banks import ShareableDevice
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 Position = tuple[int, int, int]
 """The indices of a bank, of an equivalence class in it, and of a device in that."""
@@ -39,7 +39,7 @@ def shares_off_their_choice(model: CpModel, problem: Problem, x: Variables) -> E
     """Sum how far the device of each share is off the one its pod would choose, coming last."""
     terms: list[IntVar] = []
     for node, assignments, opened in zip(
-        problem.nodes, x.on_node, x.part(OpenedDevices).of_node, strict=True
+        problem.nodes, x.on_node, x.part(OpenedDeviceVars).of_node, strict=True
     ):
         devices = _Devices(model, node, assignments, opened)
         for assignment in assignments:
@@ -83,7 +83,7 @@ class _Devices:
     def compare(self, assignment: Assignment, taken: DeviceShareCount, off: IntVar) -> None:
         """Make ``off`` at least how far the device is off the best one, if the share is on it."""
         need = assignment.shape.shares[taken.take.need]
-        least = need.choice is DeviceChoice.LEAST_USED
+        least = need.choice is DeviceChoicePolicy.LEAST_USED
         here = taken.take[:3]
         totals = self.node.banks[here[0]].shareable[here[1]][here[2]].totals
         own = used_millionths(taken.amounts, whole_device_amounts(totals), taken.amounts)
@@ -172,22 +172,22 @@ class _Devices:
             ]
             gone = [
                 *(device_vars_of(assignment).whole[bank][class_index] for assignment in takers),
-                *opened_in(self.opened, bank, class_index),
+                *opened_device_vars_of_class(self.opened, bank, class_index),
             ]
             self.model.add(LinearExpr.sum(gone) >= kind.free[class_index]).only_enforce_if(~spare)
             self.spare[bank, class_index] = spare
         return self.spare[bank, class_index]
 
 
-def has_no_device_choice(problem: Problem, shape: int) -> bool:
+def has_no_device_preference(problem: Problem, shape: int) -> bool:
     """Return whether pods of a shape have no preference for the devices that give them shares."""
     return not any(need.choice for need in problem.shapes[shape].shares)
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.DEVICE_CHOICE,
+    name=RuleFamilyName.DEVICE_CHOICE,
     tiers={DEVICE_CHOICE: shares_off_their_choice},
-    countable=has_no_device_choice,
+    countable=has_no_device_preference,
     plain=always,
     sees_links=never,
     exchangeable=always,

@@ -5,12 +5,12 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import devices_touched
 from placer_models.cpsat.family import ModelFamily, always, never
-from placer_models.cpsat.joint import JointDeviceGroups
+from placer_models.cpsat.joint import JointDeviceVariables
 from placer_models.cpsat.shares import share_vars_of
 from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.problem.banks import ShareNeed
 from placer_models.problem.problem import Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 def a_pod_has_the_devices_of_its_strategies(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -33,7 +33,7 @@ def a_pod_has_the_devices_of_its_strategies(model: CpModel, problem: Problem, x:
 
 def _groups(problem: Problem, assignment: Assignment, need: ShareNeed) -> Expression:
     """Count the groups that give the first type; each device of it in no group counts as one."""
-    fit, joint = assignment.fit.joint, assignment.part(JointDeviceGroups)
+    fit, joint = assignment.fit.joint, assignment.part(JointDeviceVariables)
     assert fit is not None, "a strategy of groups without any"
     assert joint is not None, "as above"
     kind, _ = fit.types[0]
@@ -47,15 +47,15 @@ def _groups(problem: Problem, assignment: Assignment, need: ShareNeed) -> Expres
     return LinearExpr.sum([*(group.used[0] for group in joint.groups), *alone])
 
 
-def has_no_strategy(problem: Problem, shape: int) -> bool:
+def has_no_device_strategy(problem: Problem, shape: int) -> bool:
     """Return whether no strategy sets how many devices pods of a shape have."""
     return not any(need.strategy for need in problem.shapes[shape].shares)
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.DEVICE_STRATEGY,
+    name=RuleFamilyName.DEVICE_STRATEGY,
     rules=(a_pod_has_the_devices_of_its_strategies,),
-    countable=has_no_strategy,
+    countable=has_no_device_strategy,
     plain=always,
     sees_links=never,
     exchangeable=always,

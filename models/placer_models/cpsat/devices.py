@@ -7,17 +7,23 @@ from dataclasses import dataclass, replace
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, Value, hints
+from placer_models.cpsat.family import (
+    Hint,
+    KnownPlacement,
+    ModelFamily,
+    Value,
+    solver_hints_of_variables,
+)
 from placer_models.cpsat.shares import (
-    OpenedDevices,
+    OpenedDeviceVars,
     fitting_device_counts,
-    opened_in,
+    opened_device_vars_of_class,
     share_vars_of,
 )
 from placer_models.device import GPU
 from placer_models.links.allowed import (
+    allowed_device_sets,
     count_offered_device_sets,
-    offered_sets,
     partitions_matter_for,
     scope_places_of_classes,
 )
@@ -25,7 +31,7 @@ from placer_models.links.board import DeviceSet, LinkedDeviceClasses
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Fit, Problem, Shape
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +129,9 @@ def gpu_sets(node: NodeState, shape: Shape) -> tuple[DeviceSet, ...]:
     size = shape.count_of(GPU)
     if bank is None or (size < 2 and not partitions_matter_for(bank.board, size)):
         return ()
-    return offered_sets(bank.board, size, fitting_device_counts(bank, shape), shape.scope_of(GPU))
+    return allowed_device_sets(
+        bank.board, size, fitting_device_counts(bank, shape), shape.scope_of(GPU)
+    )
 
 
 def has_differing_gpu_sets(node: NodeState, shape: Shape, sets: Sequence[DeviceSet]) -> bool:
@@ -173,7 +181,7 @@ def a_pod_has_one_gpu_set(model: CpModel, problem: Problem, x: Variables) -> Non
 def a_whole_device_has_one_holder(model: CpModel, problem: Problem, x: Variables) -> None:
     """A device held whole has one holder, and no pod has a share of it."""
     for node, assignments, opened in zip(
-        problem.nodes, x.on_node, x.part(OpenedDevices).of_node, strict=True
+        problem.nodes, x.on_node, x.part(OpenedDeviceVars).of_node, strict=True
     ):
         for index, bank in enumerate(node.banks):
             takers = [
@@ -185,7 +193,7 @@ def a_whole_device_has_one_holder(model: CpModel, problem: Problem, x: Variables
                         device_vars_of(assignment).whole[index][class_index]
                         for assignment in takers
                     ]
-                    shared = opened_in(opened, index, class_index)
+                    shared = opened_device_vars_of_class(opened, index, class_index)
                     model.add(LinearExpr.sum([*taken, *shared]) <= free)
 
 
@@ -234,12 +242,12 @@ def whole_and_shared_gpus_are_one_set(model: CpModel, problem: Problem, x: Varia
                 model.add(LinearExpr.sum(picked) == devices_touched(assignment, at, class_index))
 
 
-def device_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def device_solver_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for how many devices of each class are taken, and for which GPU sets."""
     for assignment, choices in known.at:
         own = device_vars_of(assignment)
         for bank, taken in enumerate(own.whole):
-            yield from hints(
+            yield from solver_hints_of_variables(
                 taken,
                 [sum(choice.devices[bank][i] for choice in choices) for i in range(len(taken))],
             )
@@ -310,13 +318,13 @@ def has_shape_with_gpu_scope(problem: Problem, bank: DeviceBank) -> bool:
     return any(kind == GPU for shape in problem.shapes for kind, _ in shape.scopes)
 
 
-def asks_nothing_of_scopes(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
+def has_no_device_scope(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
     """Return whether the pod asks for nothing within a scope."""
     return not shape.scopes
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.DEVICES,
+    name=RuleFamilyName.DEVICES,
     room=most_pods_by_devices,
     decide=device_vars,
     rules=(
@@ -326,10 +334,10 @@ FAMILY = ModelFamily(
         a_pod_has_its_devices_within_their_scope,
         whole_and_shared_gpus_are_one_set,
     ),
-    hint=device_hints,
+    hint=device_solver_hints,
     read=read_solved_devices,
     countable=any_set_will_do,
     plain=asks_for_no_whole_devices,
     sees_links=has_shape_with_gpu_scope,
-    exchangeable=asks_nothing_of_scopes,
+    exchangeable=has_no_device_scope,
 )

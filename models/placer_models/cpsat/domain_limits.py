@@ -10,9 +10,9 @@ from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.domains import NO_DOMAIN
 from placer_models.problem.problem import Problem
-from placer_models.problem.tasks import DomainTask
+from placer_models.problem.tasks import ProblemDomainLimit
 from placer_models.relations import RELATIONS
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 def domains_have_as_many_pods_as_allowed(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -38,7 +38,7 @@ def pods_beyond_domain_limits(
 
 
 def _beyond(
-    model: CpModel, task: DomainTask, x: Variables
+    model: CpModel, task: ProblemDomainLimit, x: Variables
 ) -> Iterator[tuple[Expression, int, Expression]]:
     """Yield for each domain the pods beyond the limit, their maximum, and whether a pod asks there.
 
@@ -75,7 +75,7 @@ def _beyond(
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.DOMAIN_LIMITS,
+    name=RuleFamilyName.DOMAIN_LIMITS,
     rules=(domains_have_as_many_pods_as_allowed,),
     tiers={
         one.tier: partial(pods_beyond_domain_limits, one.rule)

@@ -14,12 +14,20 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import CoresTakenByThread, core_take_vars_of
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, always, fits_of, hints, never
+from placer_models.cpsat.family import (
+    Hint,
+    KnownPlacement,
+    ModelFamily,
+    always,
+    fits_of,
+    never,
+    solver_hints_of_variables,
+)
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.policy import BindPolicy, ExclusivePolicy, Strength
 from placer_models.problem.node_state import CoreClass, CoreDistinction, NodeState
 from placer_models.problem.problem import Choice, CoreTake, Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 _Place = tuple[Strength | None, list[tuple[Assignment, Expression]]]
 """How running pods hold a core class or a cell, and the assignments that could be there."""
@@ -186,7 +194,7 @@ def a_remainder_is_on_a_core_of_its_own(model: CpModel, problem: Problem, x: Var
             model.add(LinearExpr.sum(on) >= assignment.count)
 
 
-def shared_cores(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pods_sharing_cores(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the pods on each core beyond the first; pods that run there come first."""
     return _beyond_first(model, problem, x, _cores, "shared_core")
 
@@ -271,7 +279,7 @@ def _beyond_first(
 
 
 @dataclass(frozen=True, slots=True)
-class ExclusivityHintData:
+class ExclusivitySolverHint:
     """What an assignment's pod meets in a known placement.
 
     Attributes:
@@ -289,9 +297,9 @@ class ExclusivityHintData:
     fell: bool
 
 
-def neighbours_of_exclusive_pods(
-    problem: Problem, known: KnownPlaces
-) -> Iterator[ExclusivityHintData]:
+def exclusivity_hint_data(
+    problem: Problem, known: KnownPlacement
+) -> Iterator[ExclusivitySolverHint]:
     """Yield what each pod that keeps apart meets; it is the only one in its assignment."""
     on_node: defaultdict[int, list[tuple[Assignment, ExclusivityVars, Choice | None]]]
     on_node = defaultdict(list)
@@ -307,19 +315,21 @@ def neighbours_of_exclusive_pods(
         for (assignment, guest, choice), used in zip(here, cells, strict=True):
             fell = any(guests[c] > 1 or node.cells[c].held is not None for c in used)
             counts = choice if guest.fell_back is None or fell else None
-            yield ExclusivityHintData(assignment, guest, counts, used, fell)
+            yield ExclusivitySolverHint(assignment, guest, counts, used, fell)
 
 
-def exclusivity_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def exclusivity_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for what the pods that keep apart meet."""
-    for met in neighbours_of_exclusive_pods(problem, known):
+    for met in exclusivity_hint_data(problem, known):
         guest = met.guest
         if guest.fell_back is not None:
             yield guest.fell_back.index, int(met.fell)
-        yield from hints(guest.cells, [int(cell in met.cells) for cell in range(len(guest.cells))])
+        yield from solver_hints_of_variables(
+            guest.cells, [int(cell in met.cells) for cell in range(len(guest.cells))]
+        )
         for i, counted in enumerate(guest.cores):
             take = met.choice.cores[i] if met.choice else CoreTake()
-            yield from hints([counted], [take.touched if take.threads else 0])
+            yield from solver_hints_of_variables([counted], [take.touched if take.threads else 0])
 
 
 def _cells_in(node: NodeState, guest: ExclusivityVars, choice: Choice | None) -> frozenset[int]:
@@ -339,7 +349,7 @@ def has_no_exclusive_policy(problem: Problem, shape: int) -> bool:
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.EXCLUSIVITY,
+    name=RuleFamilyName.EXCLUSIVITY,
     decide=exclusivity_vars,
     rules=(
         single_threads_are_on_counted_cores,
@@ -349,7 +359,7 @@ FAMILY = ModelFamily(
         required_numa_nodes_are_not_shared,
     ),
     cuts=(spread_threads_are_on_counted_cores, a_remainder_is_on_a_core_of_its_own),
-    tiers={SHARED_CORES: shared_cores, SHARED_NUMA_NODES: pods_sharing_numa_nodes},
+    tiers={SHARED_CORES: pods_sharing_cores, SHARED_NUMA_NODES: pods_sharing_numa_nodes},
     hint=exclusivity_hints,
     countable=has_no_exclusive_policy,
     plain=always,

@@ -82,6 +82,6 @@ def sees_links(problem: Problem, bank: DeviceBank) -> bool:
     return any(family.sees_links(problem, bank) for family in FAMILIES)
 
 
-def is_exchangeable(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
+def are_devices_exchangeable(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
     """Return whether a finished placement's devices may be exchanged for others of their cells."""
     return all(family.exchangeable(shape, fit, bank) for family in FAMILIES)

@@ -10,7 +10,7 @@ from placer_models.goals import Tier
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Choices, Fit, Problem, Shape
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 AddRule = Callable[[CpModel, Problem, Variables], None]
 """Adds to a model what every placement obeys, or what helps the search."""
@@ -26,7 +26,7 @@ Hint = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class KnownPlaces:
+class KnownPlacement:
     """A known placement, assignment by assignment.
 
     Attributes:
@@ -78,14 +78,14 @@ class ModelFamily:
 
     """
 
-    name: RuleFamily
+    name: RuleFamilyName
     room: Callable[[Problem, int, NodeState, int], int] | None = None
     decide: Callable[[CpModel, Problem, Assignment], object | None] | None = None
     decide_all: Callable[[CpModel, Problem, Variables], object] | None = None
     rules: tuple[AddRule, ...] = ()
     cuts: tuple[AddRule, ...] = ()
     tiers: Mapping[Tier, Goal] = field(default_factory=dict)
-    hint: Callable[[Problem, Variables, KnownPlaces], Iterator[Hint]] | None = None
+    hint: Callable[[Problem, Variables, KnownPlacement], Iterator[Hint]] | None = None
     read: Callable[[Problem, Assignment, Sequence[Choice], Value], Sequence[Choice]] | None = None
     countable: Callable[[Problem, int], bool] = never
     plain: Callable[[Problem, int], bool] = never
@@ -98,7 +98,9 @@ def fits_of(problem: Problem, shape: int) -> Iterator[Fit]:
     return (fit for fit in problem.fits[shape] if fit is not None)
 
 
-def hints(expressions: Iterable[Expression], values: Iterable[int]) -> Iterator[Hint]:
+def solver_hints_of_variables(
+    expressions: Iterable[Expression], values: Iterable[int]
+) -> Iterator[Hint]:
     """Yield hints for plain variables; derived expressions need none."""
     for expression, value in zip(expressions, values, strict=True):
         if isinstance(expression, IntVar):

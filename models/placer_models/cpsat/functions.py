@@ -10,7 +10,7 @@ from placer_models.cpsat.shares import DeviceShareCount, share_vars_of
 from placer_models.device import FunctionSelector, admits_function
 from placer_models.problem.banks import ShareableDevice
 from placer_models.problem.problem import Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 from placer_models.selectors import Labels
 
 
@@ -62,7 +62,7 @@ def _flow(
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.FUNCTIONS,
+    name=RuleFamilyName.FUNCTIONS,
     rules=(virtual_functions_fit_their_device,),
     countable=always,
     plain=always,

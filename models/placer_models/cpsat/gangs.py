@@ -8,10 +8,10 @@ from itertools import pairwise
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, always, never
+from placer_models.cpsat.family import Hint, KnownPlacement, ModelFamily, always, never
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem.problem import Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def equal_units_come_in_order(model: CpModel, problem: Problem, x: Variables) ->
             model.add(earlier <= later)
 
 
-def placed_points(problem: Problem, x: Variables, level: int) -> Expression:
+def points_of_placed_pods(problem: Problem, x: Variables, level: int) -> Expression:
     """Count the points of a priority level's placed pods and running gangs."""
     above = MEMBER_ABOVE_POINTS
     lead = MEMBER_OF_MINIMUM_POINTS - above
@@ -115,14 +115,14 @@ def placed_points(problem: Problem, x: Variables, level: int) -> Expression:
     return LinearExpr.sum(terms)
 
 
-def count_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def count_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for how many pods each assignment has."""
     for assignment, choices in known.at:
         yield assignment.count.index, len(choices)
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.GANGS,
+    name=RuleFamilyName.GANGS,
     decide_all=reached_gang_vars,
     rules=(
         a_pod_has_one_place_at_most,

@@ -15,12 +15,19 @@ from placer_models.affinity import AffinityLevel
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import core_take_vars_of
 from placer_models.cpsat.envelope import ordered_pair_count_var
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, always, hints, never
+from placer_models.cpsat.family import (
+    Hint,
+    KnownPlacement,
+    ModelFamily,
+    always,
+    never,
+    solver_hints_of_variables,
+)
 from placer_models.goals import AFFINITY
 from placer_models.problem.node_state import affinity_sides_of_guests
 from placer_models.problem.problem import Problem
 from placer_models.problem.tasks import InNodeAffinity, InNodeAffinityTerm
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 LEVELS = (AffinityLevel.NUMA, AffinityLevel.CORE)
 """The levels inside a node."""
@@ -46,7 +53,7 @@ class InNodeAffinityVariables:
         return self.cores if level is AffinityLevel.CORE else self.cells
 
 
-def in_node_affinity_vars(
+def in_node_pod_affinity_vars(
     model: CpModel, problem: Problem, assignment: Assignment
 ) -> InNodeAffinityVariables | None:
     """Create the variables of an assignment, or return None if no affinity concerns its pod."""
@@ -170,7 +177,7 @@ def pods_come_together_inside_a_node(model: CpModel, problem: Problem, x: Variab
             model.add(guest.here <= LinearExpr.sum(company))
 
 
-def in_node_affinity_weight_lost(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def in_node_pod_affinity_weight_lost(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum the weights that preferred terms about cores and NUMA nodes lose."""
     lost: dict[tuple[int, int, int], IntVar] = {}
     weights: list[int] = []
@@ -316,7 +323,7 @@ def _alone(
     return alone
 
 
-def in_node_affinity_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def in_node_affinity_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for the core classes and cells that the pods are on."""
     for assignment, choices in known.at:
         own = assignment.part(InNodeAffinityVariables)
@@ -325,7 +332,9 @@ def in_node_affinity_hints(problem: Problem, x: Variables, known: KnownPlaces) -
         cores = {i for c in choices for i, take in enumerate(c.cores) if take.whole or take.threads}
         cells = {problem.nodes[assignment.node].cores[i].cell for i in cores}
         for literals, places in ((own.cores, cores), (own.cells, cells)):
-            yield from hints(literals, [int(i in places) for i in range(len(literals))])
+            yield from solver_hints_of_variables(
+                literals, [int(i in places) for i in range(len(literals))]
+            )
 
 
 def is_nothing_to_others(problem: Problem, shape: int) -> bool:
@@ -334,14 +343,14 @@ def is_nothing_to_others(problem: Problem, shape: int) -> bool:
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.IN_NODE_AFFINITY,
-    decide=in_node_affinity_vars,
+    name=RuleFamilyName.IN_NODE_AFFINITY,
+    decide=in_node_pod_affinity_vars,
     rules=(
         a_pod_is_where_it_owns_cpus,
         pods_keep_apart_inside_a_node,
         pods_come_together_inside_a_node,
     ),
-    tiers={AFFINITY: in_node_affinity_weight_lost},
+    tiers={AFFINITY: in_node_pod_affinity_weight_lost},
     hint=in_node_affinity_hints,
     countable=is_nothing_to_others,
     plain=always,

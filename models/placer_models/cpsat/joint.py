@@ -8,16 +8,24 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import devices_touched
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, always, fits_of, hints, never
+from placer_models.cpsat.family import (
+    Hint,
+    KnownPlacement,
+    ModelFamily,
+    always,
+    fits_of,
+    never,
+    solver_hints_of_variables,
+)
 from placer_models.cpsat.shares import fitting_device_counts
 from placer_models.goals import JOINT
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.problem import Fit, Problem, Shape
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
-class JointDeviceGroup:
+class JointGroupVariables:
     """One PCIe switch or NUMA node, as an assignment's pod uses it.
 
     Attributes:
@@ -37,7 +45,7 @@ class JointDeviceGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class JointDeviceGroups:
+class JointDeviceVariables:
     """Devices that an assignment's pod wants side by side.
 
     Attributes:
@@ -46,14 +54,14 @@ class JointDeviceGroups:
 
     """
 
-    groups: tuple[JointDeviceGroup, ...]
+    groups: tuple[JointGroupVariables, ...]
     nowhere: Expression
     beside: tuple[tuple[int, int], ...]
 
 
 def joint_group_literals(
     model: CpModel, problem: Problem, assignment: Assignment
-) -> JointDeviceGroups | None:
+) -> JointDeviceVariables | None:
     """Create the literals of an assignment; None if its pod wants nothing side by side."""
     node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
     if fit.joint is None:
@@ -77,7 +85,7 @@ def joint_group_literals(
     for group in sorted({group for group, _ in taken}):
         label = f"[{name},{group}]"
         found.append(
-            JointDeviceGroup(
+            JointGroupVariables(
                 index=group,
                 amounts=tuple(LinearExpr.sum(taken[group, i]) for i in kinds),
                 most=tuple(min(free[group, i], fit.joint.types[i][1]) for i in kinds),
@@ -87,13 +95,13 @@ def joint_group_literals(
                 apart=None if fit.joint.beside else model.new_bool_var(f"apart{label}"),
             )
         )
-    return JointDeviceGroups(tuple(found), LinearExpr.sum(nowhere), fit.joint.beside)
+    return JointDeviceVariables(tuple(found), LinearExpr.sum(nowhere), fit.joint.beside)
 
 
 def a_pod_uses_the_groups_it_takes_from(model: CpModel, problem: Problem, x: Variables) -> None:
     """A PCIe switch or NUMA node counts as used by the types it gives devices of, and no other."""
     for assignment in x.assignments:
-        joint = assignment.part(JointDeviceGroups)
+        joint = assignment.part(JointDeviceVariables)
         for group in joint.groups if joint else ():
             for amount, most, used in zip(group.amounts, group.most, group.used, strict=True):
                 if most:
@@ -101,10 +109,10 @@ def a_pod_uses_the_groups_it_takes_from(model: CpModel, problem: Problem, x: Var
                     model.add(amount >= used)
 
 
-def devices_stand_side_by_side(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_group_gives_both_joint_types(model: CpModel, problem: Problem, x: Variables) -> None:
     """Where side by side is required, a group that gives one type of a pair gives the other too."""
     for assignment in x.assignments:
-        joint = assignment.part(JointDeviceGroups)
+        joint = assignment.part(JointDeviceVariables)
         if joint is None or not joint.beside:
             continue
         model.add(joint.nowhere == 0)
@@ -117,7 +125,7 @@ def incomplete_joint_groups(model: CpModel, problem: Problem, x: Variables) -> E
     """Count groups that give a pod some but not all types, and devices in no known group."""
     terms: list[Expression] = []
     for assignment in x.assignments:
-        joint = assignment.part(JointDeviceGroups)
+        joint = assignment.part(JointDeviceVariables)
         if joint is None or joint.beside:
             continue
         terms.append(joint.nowhere)
@@ -130,10 +138,10 @@ def incomplete_joint_groups(model: CpModel, problem: Problem, x: Variables) -> E
     return LinearExpr.sum(terms)
 
 
-def joint_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def joint_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for which groups give devices of which types."""
     for assignment, choices in known.at:
-        joint, fit = assignment.part(JointDeviceGroups), assignment.fit.joint
+        joint, fit = assignment.part(JointDeviceVariables), assignment.fit.joint
         if joint is None or fit is None:
             continue
         at = {bank.type: i for i, bank in enumerate(problem.nodes[assignment.node].banks)}
@@ -146,7 +154,7 @@ def joint_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[
         }
         for group in joint.groups:
             used = [int((group.index, i) in given) for i in range(len(group.used))]
-            yield from hints(group.used, used)
+            yield from solver_hints_of_variables(group.used, used)
             if group.apart is not None:
                 yield group.apart.index, int(any(used) and not all(used))
 
@@ -162,9 +170,9 @@ def wants_nothing_joint(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.JOINT,
+    name=RuleFamilyName.JOINT,
     decide=joint_group_literals,
-    rules=(a_pod_uses_the_groups_it_takes_from, devices_stand_side_by_side),
+    rules=(a_pod_uses_the_groups_it_takes_from, a_group_gives_both_joint_types),
     tiers={JOINT: incomplete_joint_groups},
     hint=joint_hints,
     countable=is_not_joint,

@@ -10,8 +10,8 @@ from placer_models.cpsat.devices import boards_for, device_vars_of
 from placer_models.cpsat.envelope import add_envelope_limit
 from placer_models.cpsat.family import ModelFamily, always
 from placer_models.cpsat.shares import (
-    OpenedDevices,
-    opened_in,
+    OpenedDeviceVars,
+    opened_device_vars_of_class,
     share_vars_of,
     shared_device_literals,
 )
@@ -27,11 +27,11 @@ from placer_models.goals import (
 from placer_models.links.allowed import is_partition
 from placer_models.links.best import best_pair_sum
 from placer_models.links.board import LinkedDeviceClasses, pair_sum
-from placer_models.links.usable import devices_in_usable_sets
+from placer_models.links.usable import usable_set_device_count
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.problem import Fit, Problem, Shape
-from placer_models.problem.tasks import GangTask
-from placer_models.rule_family import RuleFamily
+from placer_models.problem.tasks import ProblemGang
+from placer_models.rule_family import RuleFamilyName
 
 
 def pods_without_partition(model: CpModel, problem: Problem, x: Variables) -> Expression:
@@ -57,7 +57,7 @@ def pod_pair_minimum_shortfall(model: CpModel, problem: Problem, x: Variables) -
     )
 
 
-def pod_pair_sum_shortfall(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pod_gpu_pair_sum_shortfall(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum how far each pod's GPU pairs together fall short (tier 4b)."""
     return LinearExpr.sum(
         [
@@ -93,7 +93,7 @@ def gang_pair_sum_shortfall(model: CpModel, problem: Problem, x: Variables) -> E
 def _gang_shortfall(
     model: CpModel,
     problem: Problem,
-    gang: GangTask,
+    gang: ProblemGang,
     node: int,
     assignments: list[Assignment],
     index: int,
@@ -124,10 +124,10 @@ def _gang_shortfall(
     return _looked_up(model, rows, room, taken, name)
 
 
-def usable_gpu_sets(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def gpu_sets_left(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the GPU sets that are left for later pods (tier ``usable``)."""
     terms: list[Expression] = []
-    opened_on = x.part(OpenedDevices).of_node
+    opened_on = x.part(OpenedDeviceVars).of_node
     for node, assignments, opened in zip(problem.nodes, x.on_node, opened_on, strict=True):
         for index, bank in enumerate(node.banks):
             if bank.type != GPU:
@@ -135,14 +135,14 @@ def usable_gpu_sets(model: CpModel, problem: Problem, x: Variables) -> Expressio
             takers = [one for one in assignments if one.shape.count_of(GPU)]
             most = sum(bank.free) if takers else 0
             rows = {
-                counts: GPU_POINTS * devices_in_usable_sets(bank.board, _left(bank, counts))
+                counts: GPU_POINTS * usable_set_device_count(bank.board, _left(bank, counts))
                 for counts in _counts(bank.free, most)
             }
             taken = [
                 LinearExpr.sum(
                     [
                         *(device_vars_of(one).whole[index][class_index] for one in takers),
-                        *opened_in(opened, index, class_index),
+                        *opened_device_vars_of_class(opened, index, class_index),
                     ]
                 )
                 for class_index in range(len(bank.free))
@@ -218,13 +218,13 @@ def has_no_partitions(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.LINKS,
+    name=RuleFamilyName.LINKS,
     tiers={
         PARTITIONS: pods_without_partition,
         POD_PAIR_MINIMUM: pod_pair_minimum_shortfall,
-        POD_PAIR_SUM: pod_pair_sum_shortfall,
+        POD_PAIR_SUM: pod_gpu_pair_sum_shortfall,
         GANG_PAIR_SUM: gang_pair_sum_shortfall,
-        USABLE: usable_gpu_sets,
+        USABLE: gpu_sets_left,
     },
     countable=has_equal_links,
     plain=always,

@@ -8,11 +8,11 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import core_take_vars_of
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, always, fits_of, never
+from placer_models.cpsat.family import Hint, KnownPlacement, ModelFamily, always, fits_of, never
 from placer_models.cpsat.numa import cell_vars_of, cells_of_choice
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
 from placer_models.problem.problem import Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _span(
     )
 
 
-def a_pod_touches_the_groups_it_takes_from(model: CpModel, problem: Problem, x: Variables) -> None:
+def owned_cpus_are_in_touched_groups(model: CpModel, problem: Problem, x: Variables) -> None:
     """Owned CPUs come from packages, caches and cells that the pod counts as touched."""
     for assignment, span in _spans(x):
         cores = core_take_vars_of(assignment)
@@ -124,7 +124,7 @@ def a_pod_touches_the_groups_it_takes_from(model: CpModel, problem: Problem, x: 
             model.add(LinearExpr.sum(taken) <= most * literal)
 
 
-def a_pod_touches_its_fewest_groups(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_pod_touches_enough_groups(model: CpModel, problem: Problem, x: Variables) -> None:
     """A pod touches no fewer groups than it needs on the empty node; this only helps the bound."""
     for assignment, span in _spans(x):
         model.add(LinearExpr.sum(list(span.touched)) >= span.fewest * assignment.count)
@@ -142,9 +142,7 @@ def a_pod_touches_the_packages_of_its_cells(model: CpModel, problem: Problem, x:
                 model.add(used <= literals[cell.package])
 
 
-def a_pod_without_policy_needs_its_fewest_cells(
-    model: CpModel, problem: Problem, x: Variables
-) -> None:
+def no_pod_uses_too_few_cells(model: CpModel, problem: Problem, x: Variables) -> None:
     """A pod uses no fewer cells than it needs on the empty node; this only helps the bound."""
     for assignment, fewest in _without_policy(x):
         model.add(LinearExpr.sum(list(cell_vars_of(assignment).used)) >= fewest * assignment.count)
@@ -197,7 +195,7 @@ def _spans(x: Variables) -> Iterator[tuple[Assignment, TouchedCoreGroupVariables
                 yield assignment, span
 
 
-def span_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def span_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for which packages, caches and cells pods touch."""
     for assignment, choices in known.at:
         spans = locality_vars_of(assignment)
@@ -230,10 +228,10 @@ def has_no_locality_wish(problem: Problem, shape: int) -> bool:
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.LOCALITIES,
+    name=RuleFamilyName.LOCALITIES,
     decide=locality_vars,
-    rules=(a_pod_touches_the_groups_it_takes_from, a_pod_touches_the_packages_of_its_cells),
-    cuts=(a_pod_touches_its_fewest_groups, a_pod_without_policy_needs_its_fewest_cells),
+    rules=(owned_cpus_are_in_touched_groups, a_pod_touches_the_packages_of_its_cells),
+    cuts=(a_pod_touches_enough_groups, no_pod_uses_too_few_cells),
     tiers={
         PACKAGES: packages_beyond,
         CACHES: caches_beyond,

@@ -14,7 +14,7 @@ from placer_models.mig import MEDIA, SLICES, MigPlacement
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Fit, Problem, Shape
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 _Taken = dict[tuple[int, int], list[Expression]]
 """(GPU, slice) -> for each instance that would take it, 0 or 1: whether a pod has it."""
@@ -109,7 +109,7 @@ def are_not_mig_instances(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.MIG,
+    name=RuleFamilyName.MIG,
     rules=(instances_of_a_gpu_do_not_overlap,),
     tiers={USABLE: mig_instance_points_left},
     countable=always,

@@ -14,12 +14,12 @@ from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.bound import BoundPoolVariables
 from placer_models.cpsat.cpus import core_take_vars_of
 from placer_models.cpsat.devices import device_vars_of
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, Value, always, never
+from placer_models.cpsat.family import Hint, KnownPlacement, ModelFamily, Value, always, never
 from placer_models.cpsat.numa import cell_vars_of
 from placer_models.cpsat.shares import share_vars_of
 from placer_models.goals import MOVES
 from placer_models.problem.problem import Choice, Choices, Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 Good = tuple[int, int]
 """The indices of a node and of a dimension that cells have."""
@@ -121,14 +121,14 @@ def _amounts(assignment: Assignment, home: Choice) -> Iterator[tuple[Expression,
             yield from zip(row, had_there, strict=True)
 
 
-def stay_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def stay_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for which running pods stay."""
     homes = dict(problem.homes)
     for pod, literal in x.part(StayVariables).of_pod.items():
         yield literal.index, int(known.choices.get(pod) == homes[pod])
 
 
-def homes_kept(problem: Problem, x: Variables, value: Value) -> Choices:
+def homes_of_stayers(problem: Problem, x: Variables, value: Value) -> Choices:
     """Return the homes of the running pods that stay in a solution."""
     literals = x.part(StayVariables).of_pod
     return {
@@ -139,7 +139,7 @@ def homes_kept(problem: Problem, x: Variables, value: Value) -> Choices:
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.MOVES,
+    name=RuleFamilyName.MOVES,
     decide_all=stay_vars,
     rules=(
         a_running_pod_keeps_a_place,

@@ -9,21 +9,21 @@ from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.gangs import GangVariables
 from placer_models.goals import GATHERING
-from placer_models.network import GatherOrSpread
+from placer_models.network import LevelRuleKind
 from placer_models.problem.problem import Problem
 from placer_models.problem.tasks import ProblemLevelRule
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 def a_gang_gathers_where_it_must(model: CpModel, problem: Problem, x: Variables) -> None:
     """The placed members of a gang are in one domain of each level that it must gather at."""
-    for gang, task in _tasks(problem, GatherOrSpread.GATHER, required=True):
+    for gang, task in _tasks(problem, LevelRuleKind.GATHER, required=True):
         model.add_at_most_one(_here(model, problem, x, gang, task))
 
 
 def a_gang_spreads_where_it_must(model: CpModel, problem: Problem, x: Variables) -> None:
     """No domain has more of a gang's members than the gang requires at most."""
-    for gang, task in _tasks(problem, GatherOrSpread.SPREAD, required=True):
+    for gang, task in _tasks(problem, LevelRuleKind.SPREAD, required=True):
         for assignments in _by_domain(problem, x, gang, task).values():
             if _most(problem, gang, assignments) > task.count:
                 model.add(_members(assignments) <= task.count)
@@ -31,7 +31,7 @@ def a_gang_spreads_where_it_must(model: CpModel, problem: Problem, x: Variables)
 
 def members_of_a_domain_come_in_multiples(model: CpModel, problem: Problem, x: Variables) -> None:
     """The members in each domain are a multiple of what the gang requires."""
-    for gang, task in _tasks(problem, GatherOrSpread.MULTIPLES, required=True):
+    for gang, task in _tasks(problem, LevelRuleKind.MULTIPLES, required=True):
         if task.count == 1:
             continue
         for domain, assignments in _by_domain(problem, x, gang, task).items():
@@ -46,11 +46,11 @@ def members_of_a_domain_come_in_multiples(model: CpModel, problem: Problem, x: V
 def gathering_excess(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count domains beyond one, and members of a domain beyond the limit (tier gathering)."""
     terms: list[Expression] = []
-    for gang, task in _tasks(problem, GatherOrSpread.GATHER, required=False):
+    for gang, task in _tasks(problem, LevelRuleKind.GATHER, required=False):
         reached = x.part(GangVariables).of_gang[gang]
         assert reached is not None, "a gang that asks for levels is told apart"
         terms += [*_here(model, problem, x, gang, task), -reached]
-    for gang, task in _tasks(problem, GatherOrSpread.SPREAD, required=False):
+    for gang, task in _tasks(problem, LevelRuleKind.SPREAD, required=False):
         for domain, assignments in _by_domain(problem, x, gang, task).items():
             beyond = _most(problem, gang, assignments) - task.count
             if beyond > 0:
@@ -61,7 +61,7 @@ def gathering_excess(model: CpModel, problem: Problem, x: Variables) -> Expressi
 
 
 def _tasks(
-    problem: Problem, grouping: GatherOrSpread, *, required: bool
+    problem: Problem, grouping: LevelRuleKind, *, required: bool
 ) -> Iterator[tuple[int, ProblemLevelRule]]:
     """Yield each gang that asks for the grouping, and what it asks."""
     for index, gang in enumerate(problem.gangs):
@@ -106,7 +106,7 @@ def _most(problem: Problem, gang: int, assignments: list[Assignment]) -> int:
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.NETWORK,
+    name=RuleFamilyName.NETWORK,
     rules=(
         a_gang_gathers_where_it_must,
         a_gang_spreads_where_it_must,

@@ -6,7 +6,7 @@ from placer_models.cpsat.assignment import Expression, Variables
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.goals import NODE_PREFERENCE
 from placer_models.problem.problem import Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 def weights_missed(model: CpModel, problem: Problem, x: Variables) -> Expression:
@@ -22,7 +22,7 @@ def weights_missed(model: CpModel, problem: Problem, x: Variables) -> Expression
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.NODE_PREFERENCE,
+    name=RuleFamilyName.NODE_PREFERENCE,
     tiers={NODE_PREFERENCE: weights_missed},
     countable=always,
     plain=always,

@@ -8,7 +8,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.family import ModelFamily, always, never
-from placer_models.cpsat.opened import plain_sums_of_node
+from placer_models.cpsat.opened import left_and_wanted_amounts
 from placer_models.goals import (
     LEAST_REQUESTED,
     MOST_BALANCED,
@@ -21,7 +21,7 @@ from placer_models.goals import (
 from placer_models.node_strategy import (
     AskByResourceClass,
     StrategyNodeLoad,
-    mean_share_alone,
+    mean_share_if_pod_came_alone,
     score_added_by_one_more,
     variance_scores,
 )
@@ -29,7 +29,7 @@ from placer_models.problem.dimensions import SHARED_POOL
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
 from placer_models.problem.rooms import POINTS, room_points
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 MOST_TANGENTS = 16
 """The most lines below a square; larger squares are also given to the solver as products."""
@@ -74,7 +74,7 @@ def nodes_in_use(model: CpModel, problem: Problem, x: Variables) -> Expression:
             for assignment in assignments:
                 model.add(assignment.count <= assignment.most * used)
             # For the bound: without this, half a node's pods would seem to need half a node.
-            for has, wants in plain_sums_of_node(node, assignments):
+            for has, wants in left_and_wanted_amounts(node, assignments):
                 if any(wants):
                     asked = [
                         want * assignment.count
@@ -85,11 +85,11 @@ def nodes_in_use(model: CpModel, problem: Problem, x: Variables) -> Expression:
     return LinearExpr.sum(terms)
 
 
-def own_scores(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def score_sum_if_each_came_alone(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum the scores of the new pods, each taken alone."""
     return LinearExpr.sum(
         [
-            mean_share_alone(load, _ask(assignment)) * assignment.count
+            mean_share_if_pod_came_alone(load, _ask(assignment)) * assignment.count
             for load, assignment in _loaded(problem, x)
         ]
     )
@@ -107,7 +107,7 @@ def pod_pairs_on_same_node(model: CpModel, problem: Problem, x: Variables) -> Ex
 
 def summed_mean_shares(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum the mean shares of the new pods, counting with all of them in place."""
-    terms = [own_scores(model, problem, x)]
+    terms = [score_sum_if_each_came_alone(model, problem, x)]
     for node, load, assignments in _loads(problem, x):
         groups = _groups(model, problem, node, assignments)
         for i, (ask, count, most) in enumerate(groups):
@@ -145,7 +145,7 @@ def summed_variances(model: CpModel, problem: Problem, x: Variables) -> Expressi
     return LinearExpr.sum(terms)
 
 
-def count_mean_score_products(problem: Problem) -> int:
+def mean_score_product_count(problem: Problem) -> int:
     """Return how many products `mean_share_scores` has to give the solver."""
     return sum(len(asks) * (len(asks) - 1) // 2 for asks in _asks(problem))
 
@@ -237,13 +237,13 @@ def _pairs_of(model: CpModel, count: Expression, most: int, name: str) -> Expres
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.NODE_STRATEGY,
+    name=RuleFamilyName.NODE_STRATEGY,
     tiers={
         USABLE: usable_rooms,
         PACK_NODES: nodes_in_use,
-        PACK_USED: own_scores,
+        PACK_USED: score_sum_if_each_came_alone,
         SPREAD_PAIRS: pod_pairs_on_same_node,
-        SPREAD_USED: own_scores,
+        SPREAD_USED: score_sum_if_each_came_alone,
         LEAST_REQUESTED: summed_mean_shares,
         MOST_BALANCED: summed_variances,
     },

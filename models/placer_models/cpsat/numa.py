@@ -10,13 +10,13 @@ from placer_models.cpsat.cpus import core_take_vars_of
 from placer_models.cpsat.devices import devices_touched
 from placer_models.cpsat.family import (
     Hint,
-    KnownPlaces,
+    KnownPlacement,
     ModelFamily,
     Value,
     always,
     fits_of,
-    hints,
     never,
+    solver_hints_of_variables,
 )
 from placer_models.cpsat.shares import fitting_device_counts
 from placer_models.goals import ALIGNMENT
@@ -24,7 +24,7 @@ from placer_models.policy import AlignmentPolicy
 from placer_models.problem.banks import has_count_set_by_strategy
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,16 +210,20 @@ def cells_of_choice(problem: Problem, choice: Choice) -> Iterator[int]:
                 yield cell
 
 
-def cell_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def cell_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for the cells that pods use, and for what they take of each."""
     for assignment, choices in known.at:
         own = cell_vars_of(assignment)
         for dimension, row in enumerate(own.pinned):
             known_rows = [choice.pinned[dimension] for choice in choices if choice.pinned]
-            yield from hints(row, [sum(of[i] for of in known_rows) for i in range(len(row))])
+            yield from solver_hints_of_variables(
+                row, [sum(of[i] for of in known_rows) for i in range(len(row))]
+            )
         if own.used and own.used[0] is not assignment.count:
             cells = {cell for choice in choices for cell in cells_of_choice(problem, choice)}
-            yield from hints(own.used, [int(i in cells) for i in range(len(own.used))])
+            yield from solver_hints_of_variables(
+                own.used, [int(i in cells) for i in range(len(own.used))]
+            )
 
 
 def read_solved_cells(
@@ -252,7 +256,7 @@ def has_no_policy(problem: Problem, shape: int) -> bool:
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.NUMA,
+    name=RuleFamilyName.NUMA,
     decide=cell_vars,
     rules=(
         pinned_amounts_fit_their_cell,

@@ -18,13 +18,13 @@ from placer_models.problem.numa_strategy import (
     unordered_pair_count,
 )
 from placer_models.problem.problem import Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 Sharer = tuple[Assignment, TouchedCoreGroupVariables]
 """A pod that owns CPUs on a node with a strategy, and the cells it touches."""
 
 
-def against_strategy(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def against_numa_strategy(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count what departs from the strategies of nodes."""
     terms: list[Expression] = []
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
@@ -119,8 +119,8 @@ def _cpus(node: NodeState, assignment: Assignment, classes: Sequence[int]) -> Ex
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.NUMA_STRATEGY,
-    tiers={NUMA_STRATEGY: against_strategy},
+    name=RuleFamilyName.NUMA_STRATEGY,
+    tiers={NUMA_STRATEGY: against_numa_strategy},
     countable=always,
     plain=always,
     sees_links=never,

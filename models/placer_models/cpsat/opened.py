@@ -8,23 +8,23 @@ from itertools import pairwise
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, always, never
+from placer_models.cpsat.family import Hint, KnownPlacement, ModelFamily, always, never
 from placer_models.goals import OPENED
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choices, Problem
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedNodes:
+class OpenedNodeVars:
     """Offered node that pods could come to -> whether it is opened."""
 
     literals: Mapping[int, IntVar]
 
 
-def opened_node_vars(model: CpModel, problem: Problem, x: Variables) -> OpenedNodes:
+def opened_node_vars(model: CpModel, problem: Problem, x: Variables) -> OpenedNodeVars:
     """Create a literal for each offered node that pods could come to."""
-    return OpenedNodes(
+    return OpenedNodeVars(
         {
             index: model.new_bool_var(f"opened[{node.name}]")
             for index, node in enumerate(problem.nodes)
@@ -35,7 +35,7 @@ def opened_node_vars(model: CpModel, problem: Problem, x: Variables) -> OpenedNo
 
 def a_node_is_opened_before_it_is_used(model: CpModel, problem: Problem, x: Variables) -> None:
     """Pods come to an offered node only if it is opened."""
-    for node, literal in x.part(OpenedNodes).literals.items():
+    for node, literal in x.part(OpenedNodeVars).literals.items():
         for assignment in x.on_node[node]:
             model.add(assignment.count <= assignment.most * literal)
 
@@ -45,9 +45,9 @@ def an_opened_node_holds_what_it_has(model: CpModel, problem: Problem, x: Variab
 
     Without this, half a node's pods would seem to need half a node.
     """
-    for node, literal in x.part(OpenedNodes).literals.items():
+    for node, literal in x.part(OpenedNodeVars).literals.items():
         assignments = x.on_node[node]
-        for has, wants in plain_sums_of_node(problem.nodes[node], assignments):
+        for has, wants in left_and_wanted_amounts(problem.nodes[node], assignments):
             if any(wants):
                 asked = [
                     want * assignment.count
@@ -56,7 +56,7 @@ def an_opened_node_holds_what_it_has(model: CpModel, problem: Problem, x: Variab
                 model.add(LinearExpr.sum(asked) <= has * literal)
 
 
-def plain_sums_of_node(
+def left_and_wanted_amounts(
     node: NodeState, assignments: Sequence[Assignment]
 ) -> list[tuple[int, list[int]]]:
     """Return (what the node has, what a pod of each assignment wants) for each plain sum."""
@@ -73,19 +73,19 @@ def equal_offers_are_used_in_order(model: CpModel, problem: Problem, x: Variable
 
     This cuts off only renamings of nodes, as `equal_units_come_in_order` does for pods.
     """
-    for members in equal_offers(problem):
+    for members in equal_offered_nodes(problem):
         loads = [
             LinearExpr.sum([assignment.count for assignment in x.on_node[node]]) for node in members
         ]
         for earlier, later in pairwise(loads):
             model.add(earlier >= later)
-        found = x.part(OpenedNodes).literals
+        found = x.part(OpenedNodeVars).literals
         literals = [found[node] for node in members if node in found]
         for first, second in pairwise(literals):
             model.add_implication(second, first)
 
 
-def equal_offers(problem: Problem) -> list[list[int]]:
+def equal_offered_nodes(problem: Problem) -> list[list[int]]:
     """Return the offered nodes, grouped by which are interchangeable, in order."""
     classes: defaultdict[NodeState, list[int]] = defaultdict(list)
     for index, node in enumerate(problem.nodes):
@@ -96,15 +96,15 @@ def equal_offers(problem: Problem) -> list[list[int]]:
 
 def nodes_opened(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the offered nodes that are opened."""
-    return LinearExpr.sum(list(x.part(OpenedNodes).literals.values()))
+    return LinearExpr.sum(list(x.part(OpenedNodeVars).literals.values()))
 
 
-def move_pods_to_earlier_offers(problem: Problem, choices: Choices) -> Choices:
+def order_equal_nodes_by_pods(problem: Problem, choices: Choices) -> Choices:
     """Rename equal offered nodes so that earlier ones have more pods, as the model wants."""
     loads = Counter(choice.node for choice in choices.values())
     renamed = {
         old: new
-        for members in equal_offers(problem)
+        for members in equal_offered_nodes(problem)
         for old, new in zip(sorted(members, key=lambda node: -loads[node]), members, strict=True)
     }
     if not renamed:
@@ -115,15 +115,15 @@ def move_pods_to_earlier_offers(problem: Problem, choices: Choices) -> Choices:
     }
 
 
-def opened_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def opened_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for which offered nodes are opened."""
     used = {choice.node for choice in known.choices.values()}
-    for node, literal in x.part(OpenedNodes).literals.items():
+    for node, literal in x.part(OpenedNodeVars).literals.items():
         yield literal.index, int(node in used)
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.OPENED,
+    name=RuleFamilyName.OPENED,
     decide_all=opened_node_vars,
     rules=(a_node_is_opened_before_it_is_used,),
     cuts=(an_opened_node_holds_what_it_has, equal_offers_are_used_in_order),

@@ -5,20 +5,20 @@ from collections.abc import Iterator, Sequence
 
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.families import FAMILIES
-from placer_models.cpsat.family import Hint, KnownPlaces, Value
-from placer_models.cpsat.moves import homes_kept
-from placer_models.cpsat.opened import move_pods_to_earlier_offers
+from placer_models.cpsat.family import Hint, KnownPlacement, Value
+from placer_models.cpsat.moves import homes_of_stayers
+from placer_models.cpsat.opened import order_equal_nodes_by_pods
 from placer_models.problem.problem import Choice, Choices, CoreTake, Problem
 
 
-def hint_of(problem: Problem, x: Variables, choices: Choices) -> Iterator[Hint]:
+def solver_hints_of_choices(problem: Problem, x: Variables, choices: Choices) -> Iterator[Hint]:
     """Yield hints that state the choices in the model's variables.
 
     Interchangeable units get the places of their family in the model's order, so that the
     hint obeys the rule that breaks their symmetry.
     """
-    choices = move_pods_to_earlier_offers(problem, choices)
-    known = KnownPlaces(choices, list(_dealt(x, choices)))
+    choices = order_equal_nodes_by_pods(problem, choices)
+    known = KnownPlacement(choices, list(_dealt(x, choices)))
     for family in FAMILIES:
         if family.hint is not None:
             yield from family.hint(problem, x, known)
@@ -53,7 +53,7 @@ def read_solved_choices(problem: Problem, x: Variables, value: Value) -> Choices
             count = value(assignment.count)
             pods, waiting = waiting[:count], waiting[count:]
             choices.update(zip(pods, _places(problem, assignment, count, value), strict=True))
-    return choices | homes_kept(problem, x, value)
+    return choices | homes_of_stayers(problem, x, value)
 
 
 def _places(problem: Problem, assignment: Assignment, count: int, value: Value) -> Sequence[Choice]:

@@ -20,13 +20,13 @@ from placer_models.cpsat.assignment import Expression
 from placer_models.cpsat.classes import (
     Counting,
     Demands,
+    EqualPods,
     NodeClass,
-    PodFamily,
-    keep_counted_resources,
+    equal_pod_groups,
     node_classes,
-    pod_families,
+    node_classes_counting_only,
 )
-from placer_models.cpsat.stoppable import ModelStoppableWhileBuilt, StoppedError
+from placer_models.cpsat.stoppable import ModelBuildTimeoutError, ModelStoppableWhileBuilt
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem.problem import Problem
 
@@ -67,7 +67,7 @@ class RelaxedModel:
     """
 
     model: CpModel
-    families: Sequence[PodFamily]
+    families: Sequence[EqualPods]
     classes: Sequence[NodeClass]
     divisions: Sequence[NodeSubclassVariables]
     levels: tuple[Expression, ...]
@@ -91,7 +91,7 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
         The model, or None if it would be too large or building it was stopped.
 
     """
-    families = pod_families(problem)
+    families = equal_pod_groups(problem)
     classes = node_classes(problem, families, stop)
     if classes is None:
         return None
@@ -100,7 +100,7 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
     return _within_time(problem, families, classes, stop)
 
 
-def relaxed_with_fewer_resources(
+def relaxed_model_of_resources(
     problem: Problem,
     relaxed: RelaxedModel,
     counted: Collection[tuple[str, int]],
@@ -115,20 +115,20 @@ def relaxed_with_fewer_resources(
         stop: As in `build_relaxed_model`.
 
     """
-    classes = keep_counted_resources(relaxed.classes, counted)
+    classes = node_classes_counting_only(relaxed.classes, counted)
     return _within_time(problem, relaxed.families, classes, stop)
 
 
 def _within_time(
     problem: Problem,
-    families: Sequence[PodFamily],
+    families: Sequence[EqualPods],
     classes: Sequence[NodeClass],
     stop: Callable[[], bool],
 ) -> RelaxedModel | None:
     model = ModelStoppableWhileBuilt(stop)
     try:
         relaxed = _written(model, problem, families, classes)
-    except StoppedError:
+    except ModelBuildTimeoutError:
         return None
     model.ask_no_more()
     return relaxed
@@ -137,7 +137,7 @@ def _within_time(
 def _written(
     model: CpModel,
     problem: Problem,
-    families: Sequence[PodFamily],
+    families: Sequence[EqualPods],
     classes: Sequence[NodeClass],
 ) -> RelaxedModel:
     """Write the model of families of pods on classes of nodes."""
@@ -174,7 +174,7 @@ def _ways(alike: NodeClass) -> int:
 
 
 def _divisions(
-    model: CpModel, alike: NodeClass, families: Sequence[PodFamily], name: str
+    model: CpModel, alike: NodeClass, families: Sequence[EqualPods], name: str
 ) -> Iterator[NodeSubclassVariables]:
     """Yield the divisions of a class, with a variable for each family that may come.
 
@@ -220,7 +220,7 @@ def _come(
     alike: NodeClass,
     there: Expression,
     held: Mapping[int, int],
-    families: Sequence[PodFamily],
+    families: Sequence[EqualPods],
     name: str,
 ) -> dict[int, IntVar]:
     """Return how many pods of each family come to the nodes, for families with room there."""
@@ -237,7 +237,7 @@ def _come(
 
 
 def left_beside_stayers(
-    alike: NodeClass, held: Mapping[int, int], families: Sequence[PodFamily], shape: int
+    alike: NodeClass, held: Mapping[int, int], families: Sequence[EqualPods], shape: int
 ) -> Demands | None:
     """Return what a shape takes, and what is left for it beside the pods that stay."""
     asked = alike.demands[shape]
@@ -255,7 +255,7 @@ def _slots(demands: Demands, most: int) -> int:
     return min((free // taken for free, taken in demands.values()), default=most)
 
 
-def _fill(model: CpModel, division: NodeSubclassVariables, families: Sequence[PodFamily]) -> None:
+def _fill(model: CpModel, division: NodeSubclassVariables, families: Sequence[EqualPods]) -> None:
     """Bound what the pods of a division of nodes take of each resource."""
     takers: defaultdict[Counting, list[tuple[int, Expression]]] = defaultdict(list)
     has: dict[Counting, int] = {}
@@ -283,7 +283,7 @@ def _fits(
 def _levels(
     model: CpModel,
     problem: Problem,
-    families: Sequence[PodFamily],
+    families: Sequence[EqualPods],
     placed: list[LinearExpr],
 ) -> tuple[Expression, ...]:
     """Return the points of each priority level.

@@ -9,12 +9,12 @@ from math import gcd
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.family import Hint, KnownPlaces, ModelFamily, Value, always
+from placer_models.cpsat.family import Hint, KnownPlacement, ModelFamily, Value, always
 from placer_models.device_share import ShareAmounts
 from placer_models.problem.banks import DeviceBank, ShareTake
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Problem, Shape
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ Opened = Mapping[tuple[int, int, int], IntVar]
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedDevices:
+class OpenedDeviceVars:
     """For each node, which of its free devices give shares."""
 
     of_node: tuple[Opened, ...]
@@ -100,7 +100,7 @@ def _counts(model: CpModel, node: NodeState, assignment: Assignment) -> Iterator
                     )
 
 
-def opened_device_literals(model: CpModel, problem: Problem, x: Variables) -> OpenedDevices:
+def opened_device_literals(model: CpModel, problem: Problem, x: Variables) -> OpenedDeviceVars:
     """Create a literal for every free device that could give shares, in order."""
     found = []
     for node, here in zip(problem.nodes, x.on_node, strict=True):
@@ -114,10 +114,10 @@ def opened_device_literals(model: CpModel, problem: Problem, x: Variables) -> Op
                 if not node.banks[bank].shareable[class_index][at].shared
             }
         )
-    return OpenedDevices(tuple(found))
+    return OpenedDeviceVars(tuple(found))
 
 
-def opened_in(opened: Opened, bank: int, class_index: int) -> list[IntVar]:
+def opened_device_vars_of_class(opened: Opened, bank: int, class_index: int) -> list[IntVar]:
     """Return the literals of one equivalence class."""
     return [literal for (b, t, _), literal in opened.items() if (b, t) == (bank, class_index)]
 
@@ -202,7 +202,7 @@ def a_device_with_shares_is_opened(model: CpModel, problem: Problem, x: Variable
     for assignment in x.assignments:
         node = problem.nodes[assignment.node]
         for take in share_vars_of(assignment):
-            opened = x.part(OpenedDevices).of_node[assignment.node].get(take.device)
+            opened = x.part(OpenedDeviceVars).of_node[assignment.node].get(take.device)
             if opened is not None:
                 bank, class_index, at = take.device
                 need = assignment.shape.shares[take.take.need]
@@ -213,20 +213,20 @@ def a_device_with_shares_is_opened(model: CpModel, problem: Problem, x: Variable
 
 def devices_are_opened_in_order(model: CpModel, problem: Problem, x: Variables) -> None:
     """The free devices of an equivalence class, which are all alike, are opened in order."""
-    for opened in x.part(OpenedDevices).of_node:
+    for opened in x.part(OpenedDeviceVars).of_node:
         for earlier, later in pairwise(opened):
             if earlier[:2] == later[:2]:
                 model.add(opened[earlier] >= opened[later])
 
 
-def share_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def share_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for which devices give shares to which pods, and which free ones are opened."""
     given = {
         (choice.node, t.bank, t.class_index, t.device_index)
         for choice in known.choices.values()
         for t in choice.shares
     }
-    for node, opened in enumerate(x.part(OpenedDevices).of_node):
+    for node, opened in enumerate(x.part(OpenedDeviceVars).of_node):
         for key, literal in opened.items():
             yield literal.index, int((node, *key) in given)
     for assignment, choices in known.at:
@@ -262,7 +262,7 @@ def has_shareable_devices(problem: Problem, bank: DeviceBank) -> bool:
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.SHARES,
+    name=RuleFamilyName.SHARES,
     room=most_pods_by_shares,
     decide=share_vars,
     decide_all=opened_device_literals,

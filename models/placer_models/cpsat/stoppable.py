@@ -9,7 +9,7 @@ STEPS_AT_ONCE = 64
 """How many steps, such as a variable or a constraint, go from one look at the clock to the next."""
 
 
-class StoppedError(Exception):
+class ModelBuildTimeoutError(Exception):
     """The time was over before the model was written."""
 
 
@@ -24,7 +24,8 @@ class ModelStoppableWhileBuilt(CpModel):
         """Begin an empty model.
 
         Args:
-            stop: Asked now and then whether the time is over; then `StoppedError` is raised.
+            stop: Asked now and then whether the time is over; then `ModelBuildTimeoutError` is
+                raised.
 
         """
         super().__init__()
@@ -39,17 +40,17 @@ class ModelStoppableWhileBuilt(CpModel):
         """Ask now.
 
         Raises:
-            StoppedError: The time is over.
+            ModelBuildTimeoutError: The time is over.
 
         """
         if self._stop is not None and self._stop():
-            raise StoppedError
+            raise ModelBuildTimeoutError
 
     def step(self) -> None:
         """Ask if enough has been done since the last time.
 
         Raises:
-            StoppedError: The time is over.
+            ModelBuildTimeoutError: The time is over.
 
         """
         self._steps += 1

@@ -7,18 +7,18 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import device_vars_of, devices_touched
 from placer_models.cpsat.family import ModelFamily, always, never
-from placer_models.cpsat.shares import Opened, OpenedDevices, opened_in
+from placer_models.cpsat.shares import Opened, OpenedDeviceVars, opened_device_vars_of_class
 from placer_models.goals import SWITCH_POINTS, USABLE
 from placer_models.problem.banks import ClassesBelow
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
 from placer_models.problem.switches import fully_free_switches, has_several_devices
-from placer_models.rule_family import RuleFamily
+from placer_models.rule_family import RuleFamilyName
 
 
-def usable_switches(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def whole_switches_left(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the whole switches that pods do not break (tier ``usable``)."""
-    opened_on = x.part(OpenedDevices).of_node
+    opened_on = x.part(OpenedDeviceVars).of_node
     return LinearExpr.sum(
         [
             SWITCH_POINTS * _unbroken(model, node, switch, here, opened, number)
@@ -49,7 +49,7 @@ def _unbroken(
         size = node.banks[bank].free[class_index]
         takers = [one for one in assignments if one.shape.whole_of(node.banks[bank].type)]
         taken = [device_vars_of(one).whole[bank][class_index] for one in takers]
-        taken += opened_in(opened, bank, class_index)
+        taken += opened_device_vars_of_class(opened, bank, class_index)
         if taken:
             breaks = True
             model.add(LinearExpr.sum(taken) <= size * (1 - unbroken + excused))
@@ -76,8 +76,8 @@ def _excused(
 
 
 FAMILY = ModelFamily(
-    name=RuleFamily.SWITCHES,
-    tiers={USABLE: usable_switches},
+    name=RuleFamilyName.SWITCHES,
+    tiers={USABLE: whole_switches_left},
     countable=always,
     plain=always,
     sees_links=never,

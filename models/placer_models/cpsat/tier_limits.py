@@ -3,7 +3,7 @@
 from collections import Counter
 from math import prod
 
-from placer_models.cpsat.node_strategy import count_mean_score_products, variance_table_row_count
+from placer_models.cpsat.node_strategy import mean_score_product_count, variance_table_row_count
 from placer_models.cpsat.shares import fitting_device_counts
 from placer_models.device import GPU
 from placer_models.goals import DEVICE_CHOICE, LEAST_REQUESTED, MOST_BALANCED, NOT_MODELLED
@@ -53,7 +53,7 @@ def _says_who_is_there(problem: Problem) -> bool:
     if not NOT_MODELLED.isdisjoint(problem.asked):
         return False
     if LEAST_REQUESTED in problem.asked:
-        return count_mean_score_products(problem) <= MOST_PRODUCTS
+        return mean_score_product_count(problem) <= MOST_PRODUCTS
     return (
         MOST_BALANCED not in problem.asked or variance_table_row_count(problem) <= MOST_TABLE_ROWS
     )

@@ -11,7 +11,7 @@ MAX_INTEGER = 2**31 - 1
 Word = TypeVar("Word", bound=StrEnum)
 
 
-class Cursor(ABC):
+class LocatedValue(ABC):
     """One value, which knows where it stands and how its fault is told."""
 
     __slots__ = ()

@@ -12,7 +12,7 @@ from placer_models.files.errors import InputError
 from placer_models.files.json_tree import read_json
 from placer_models.files.mistaken import non_text_file_advice, non_yaml_text_advice
 from placer_models.files.reading import file_reading_progress
-from placer_models.files.tree import Mapping, Tree, describe
+from placer_models.files.tree import Mapping, Tree, describe_part
 from placer_models.files.yaml_tree import read_yaml
 
 API_VERSION = "placer/v1"
@@ -59,7 +59,7 @@ def documents_of(text: str, path: Path) -> tuple[DocumentInFile, ...]:
     """Return the documents of the text that was read from the path."""
     file = shown_file_name(path)
     folder = Path() if path == STANDARD_INPUT else path.parent
-    roots = [root for root in _roots(text, path) if describe(root) != "nothing"]
+    roots = [root for root in _roots(text, path) if describe_part(root) != "nothing"]
     if not roots:
         raise InputError(
             file,
@@ -74,7 +74,7 @@ def documents_of(text: str, path: Path) -> tuple[DocumentInFile, ...]:
                 file,
                 root.line,
                 "",
-                f"got {describe(root)}; expected fields such as 'apiVersion: {API_VERSION}'",
+                f"got {describe_part(root)}; expected fields such as 'apiVersion: {API_VERSION}'",
             )
         documents.append(DocumentInFile(file, folder, root))
     return tuple(documents)

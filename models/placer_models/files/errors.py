@@ -42,10 +42,10 @@ class InputError(Exception):
         self.illegal = illegal
 
     def __str__(self) -> str:
-        place = one_line(self.file) if self.line is None else f"{one_line(self.file)}:{self.line}"
-        field = f" {one_line(self.field)}:" if self.field else ""
+        place = printable(self.file) if self.line is None else f"{printable(self.file)}:{self.line}"
+        field = f" {printable(self.field)}:" if self.field else ""
         more = f" (and {self.more} more)" if self.more else ""
-        return f"{place}:{field} {one_line(self.message)}{more}"
+        return f"{place}:{field} {printable(self.message)}{more}"
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -67,14 +67,14 @@ class SeveralInputError(InputError):
         return tuple(str(error) for error in self.errors)
 
 
-def one_line(text: str) -> str:
+def printable(text: str) -> str:
     """Return the text with whatever does not print written as an escape."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def shown(text: str) -> str:
+def in_quotes(text: str) -> str:
     """Return a value as messages show it: in quotes, cut short when it is long."""
     if len(text) > _SHOWN_CHARACTERS:
         text = f"{text[:_SHOWN_CHARACTERS]}…"
@@ -98,7 +98,7 @@ def near_or_first_names(name: str, known: Iterable[str]) -> str:
         return "; there are none"
     if hint := spelling_suggestion(name, names):
         return hint
-    first = ", ".join(shown(one) for one in names[:_SHOWN_NAMES])
+    first = ", ".join(in_quotes(one) for one in names[:_SHOWN_NAMES])
     more = len(names) - _SHOWN_NAMES
     return f"; there {'is' if len(names) == 1 else 'are'} {first}" + (
         f" and {more:,} more" if more > 0 else ""
@@ -111,11 +111,11 @@ def counted(number: float, noun: str) -> str:
     return f"{text} {noun}" if number == 1 else f"{text} {noun}s"
 
 
-def cpus_with_noun(cpus: Collection[int]) -> str:
+def cpu_ids_text(cpus: Collection[int]) -> str:
     """Return ``CPU 3`` or ``CPUs 3-5``."""
     return f"CPU{'' if len(cpus) == 1 else 's'} {format_cpu_list(cpus)}"
 
 
 def cpus_with_verb(cpus: Collection[int]) -> str:
     """Return ``CPU 3 is`` or ``CPUs 3-5 are``."""
-    return f"{cpus_with_noun(cpus)} {'is' if len(cpus) == 1 else 'are'}"
+    return f"{cpu_ids_text(cpus)} {'is' if len(cpus) == 1 else 'are'}"

@@ -8,7 +8,7 @@ from placer_models.files.documents import DocumentInFile
 from placer_models.files.errors import InputError, SeveralInputError, near_or_first_names
 from placer_models.files.tree import (
     Path,
-    describe,
+    describe_part,
     field_line_number,
     field_path_text,
     part_at,
@@ -76,7 +76,7 @@ class DocumentLocation:
     @property
     def value(self) -> str:
         """What is written there, as messages show it."""
-        return describe(part_at(self.document.tree, self.path))
+        return describe_part(part_at(self.document.tree, self.path))
 
     @property
     def where(self) -> str:

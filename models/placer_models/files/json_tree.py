@@ -4,7 +4,7 @@ import json
 import re
 from enum import StrEnum
 
-from placer_models.files.errors import InputError, shown
+from placer_models.files.errors import InputError, in_quotes
 from placer_models.files.reading import Tell
 from placer_models.files.tree import DocumentTreeBuilder, DocumentTreeList, Mapping, Tree
 
@@ -64,7 +64,7 @@ def read_json(text: str, file: str, tell: Tell = lambda done_characters: None) -
         if at == len(text) and expected is _Expected.END:
             return builder.roots[0]
         if token is None:
-            got = shown(text[at : at + 20]) if at < len(text) else "the end of the file"
+            got = in_quotes(text[at : at + 20]) if at < len(text) else "the end of the file"
             column = at - text.rfind("\n", 0, at)
             raise InputError(
                 file, line, "", f"is not JSON at column {column}: expected {expected}, got {got}"
@@ -110,7 +110,7 @@ def _take(
         return _Expected.COMMA if closers else _Expected.END
     column = token.start() - token.string.rfind("\n", 0, token.start())
     raise builder.fault(
-        line, f"is not JSON at column {column}: expected {expected}, got {shown(token[0])}"
+        line, f"is not JSON at column {column}: expected {expected}, got {in_quotes(token[0])}"
     )
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 
 KUBECTL_ERRORS = (
     "Error from server",
@@ -64,7 +64,7 @@ def non_yaml_text_advice(text: str) -> str:
 
 def kubectl_error_advice(line: str) -> str:
     """Return what to do about a line with which kubectl says that it failed."""
-    told = shown(line)[1:-1]
+    told = in_quotes(line)[1:-1]
     return (
         f"what kubectl says when it fails ({told}); get the objects again, without 2>&1, and if "
         "the cluster lacks a kind, leave that kind out"

@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticKnownError
 
 from placer_models.files.documents import API_VERSION
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 
 Json = dict[str, object]
 """A mapping as JSON says it."""
@@ -83,7 +83,7 @@ def check_name(text: str) -> str:
     """Return the text if it is a valid name."""
     if not _NAME.fullmatch(text):
         raise ValueError(
-            f"{shown(text)} is no name; expected letters, digits, '-', '_' and '.', "
+            f"{in_quotes(text)} is no name; expected letters, digits, '-', '_' and '.', "
             "beginning and ending with a letter or digit, 253 characters at most"
         )
     return text
@@ -96,7 +96,7 @@ Name = Annotated[str, AfterValidator(check_name)]
 def check_id(text: str) -> str:
     """Return the text if it is an id: it becomes a part of names of cgroups."""
     if not _NAME.fullmatch(text):
-        raise ValueError(f"{shown(text)} is no id; expected letters, digits, '-', '_' and '.'")
+        raise ValueError(f"{in_quotes(text)} is no id; expected letters, digits, '-', '_' and '.'")
     return text
 
 

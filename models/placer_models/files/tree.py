@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from placer_models.files.errors import InputError, shown
+from placer_models.files.errors import InputError, in_quotes
 
 Path = tuple[str | int, ...]
 """Keys and indices from the root of a document to one of its parts."""
@@ -41,7 +41,7 @@ class ScalarValue(NamedTuple):
     line: int
 
 
-class ParsedEntry(NamedTuple):
+class DocumentTreeEntry(NamedTuple):
     """One field of a mapping; its line is that of its key."""
 
     node: "Tree"
@@ -51,7 +51,7 @@ class ParsedEntry(NamedTuple):
 class Mapping(NamedTuple):
     """Fields in the order written."""
 
-    entries: dict[str, ParsedEntry]
+    entries: dict[str, DocumentTreeEntry]
     line: int
 
 
@@ -146,7 +146,8 @@ class DocumentTreeBuilder:
         if key.text in mapping.entries:
             first = mapping.entries[key.text].line
             raise self.fault(
-                key.line, f"the key {shown(key.text)} is already given on line {first}; keep one"
+                key.line,
+                f"the key {in_quotes(key.text)} is already given on line {first}; keep one",
             )
         self._keys[-1] = key
 
@@ -164,11 +165,11 @@ class DocumentTreeBuilder:
         if isinstance(parent, DocumentTreeList):
             parent.items.append(node)
         elif key is not None:
-            parent.entries[key.text] = ParsedEntry(node, key.line)
+            parent.entries[key.text] = DocumentTreeEntry(node, key.line)
             self._keys[-1] = None
 
 
-def as_json(tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path = ()) -> Plain:
+def tree_to_json(tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path = ()) -> Plain:
     """Return the tree as JSON would say it.
 
     An unquoted scalar that JSON reads as a number, true, false or null becomes that value.
@@ -178,9 +179,9 @@ def as_json(tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path = ())
     if not as_text:
         return _plain(tree)
     if isinstance(tree, Mapping):
-        return {key: as_json(e.node, as_text, (*path, key)) for key, e in tree.entries.items()}
+        return {key: tree_to_json(e.node, as_text, (*path, key)) for key, e in tree.entries.items()}
     if isinstance(tree, DocumentTreeList):
-        return [as_json(node, as_text, (*path, i)) for i, node in enumerate(tree.items)]
+        return [tree_to_json(node, as_text, (*path, i)) for i, node in enumerate(tree.items)]
     return tree.text if path in as_text else _plain(tree)
 
 
@@ -202,7 +203,7 @@ def _plain(tree: Tree) -> Plain:
     return text
 
 
-def is_empty(tree: Tree) -> bool:
+def is_blank_scalar(tree: Tree) -> bool:
     """Return whether the part is a scalar that says nothing: ``null``, ``~`` or no text."""
     return (
         isinstance(tree, ScalarValue)
@@ -241,13 +242,13 @@ def field_line_number(tree: Tree, path: Sequence[str | int]) -> int:
     return [tree.line, *(line for _, _, line in walk_path(tree, path))][-1]
 
 
-def describe(tree: Tree) -> str:
+def describe_part(tree: Tree) -> str:
     """Return the part as messages show it."""
     if isinstance(tree, Mapping):
         return "a mapping"
     if isinstance(tree, DocumentTreeList):
         return f"a list of {len(tree.items)}"
-    return shown(tree.text) if tree.text or tree.quoted else "nothing"
+    return in_quotes(tree.text) if tree.text or tree.quoted else "nothing"
 
 
 def field_path_text(path: Sequence[str | int]) -> str:

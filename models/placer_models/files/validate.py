@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from placer_models.files.documents import DocumentInFile, read_documents, shown_file_name
-from placer_models.files.errors import InputError, shown, spelling_suggestion
+from placer_models.files.errors import InputError, in_quotes, spelling_suggestion
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Part
 from placer_models.files.tree import (
@@ -20,11 +20,11 @@ from placer_models.files.tree import (
     Path,
     ScalarValue,
     Tree,
-    as_json,
-    describe,
+    describe_part,
     field_line_number,
-    is_empty,
+    is_blank_scalar,
     part_at,
+    tree_to_json,
     walk_path,
 )
 
@@ -92,13 +92,15 @@ def _validated(
         errors: list[ErrorDetails] = []
         model = None
         try:
-            model = schema.model_validate_json(json.dumps(as_json(tree, as_text)))
+            model = schema.model_validate_json(json.dumps(tree_to_json(tree, as_text)))
         except ValidationError as error:
             errors = error.errors(include_url=False, include_input=False)
         wanted = frozenset(
             path
             for path, node, kind in ((*_part(tree, e["loc"]), e["type"]) for e in errors)
-            if kind == "string_type" and isinstance(node, ScalarValue) and as_json(node) is not None
+            if kind == "string_type"
+            and isinstance(node, ScalarValue)
+            and tree_to_json(node) is not None
         )
         if wanted <= as_text:
             break
@@ -157,7 +159,7 @@ def only_document(path: FilePath, kind: str) -> DocumentInFile:
     place = DocumentLocation(documents[0], Faults(documents))
     # Another kind is told of first, before its fields are called strange.
     said = place.at("kind")
-    if said.exists and said.value != shown(kind):
+    if said.exists and said.value != in_quotes(kind):
         said.fault(f"got {said.value}; expected '{kind}'{spelling_suggestion(said.value, (kind,))}")
         place.faults.raise_first()
     return documents[0]
@@ -184,7 +186,7 @@ def _empty_fields(tree: Tree, path: Path = ()) -> Iterator[Path]:
     """Yield the fields of mappings that have no value."""
     if isinstance(tree, Mapping):
         for key, (node, _) in tree.entries.items():
-            if is_empty(node):
+            if is_blank_scalar(node):
                 yield (*path, key)
             elif not isinstance(node, ScalarValue):
                 yield from _empty_fields(node, (*path, key))
@@ -227,7 +229,7 @@ def _message(schema: type[Part], node: Tree, path: Path, group: list[ErrorDetail
     if not telling:
         plain_text = isinstance(node, ScalarValue) and node.quoted and _BARE.fullmatch(node.text)
         quotes = ": leave the quotes out" if plain_text else ""
-        return f"got {describe(node)}; expected {' or '.join(wanted)}{quotes}"
+        return f"got {describe_part(node)}; expected {' or '.join(wanted)}{quotes}"
     error, context = telling[0], telling[0].get("ctx", {})
     match error["type"]:
         case "missing":
@@ -239,17 +241,17 @@ def _message(schema: type[Part], node: Tree, path: Path, group: list[ErrorDetail
         case "literal_error" | "enum":
             allowed = re.findall("'([^']*)'", context["expected"])
             text = node.text if isinstance(node, ScalarValue) else ""
-            said = f"got {describe(node)}; expected {context['expected']}"
+            said = f"got {describe_part(node)}; expected {context['expected']}"
             return _unsupported(schema, text) or said + spelling_suggestion(text, allowed)
         case "greater_than_equal":
-            return f"got {describe(node)}; expected {context['ge']} or more"
+            return f"got {describe_part(node)}; expected {context['ge']} or more"
         case "less_than_equal":
-            return f"got {describe(node)}; expected {context['le']} at most"
+            return f"got {describe_part(node)}; expected {context['le']} at most"
         case "too_short":
             least = context["min_length"]
             return "is empty; give one or more" if least == 1 else f"give {least} or more"
         case _:
-            return f"got {describe(node)}; {error['msg'][0].lower()}{error['msg'][1:]}"
+            return f"got {describe_part(node)}; {error['msg'][0].lower()}{error['msg'][1:]}"
 
 
 def _wanted(schema: type[Part], error: ErrorDetails) -> str | None:

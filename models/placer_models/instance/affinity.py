@@ -47,7 +47,9 @@ def affinity_terms(part: PodSpecPart) -> tuple[AffinityTerm, ...]:
     )
 
 
-def term_level_location(part: PodSpecPart, index: int, place: DocumentLocation) -> DocumentLocation:
+def file_location_of_term_level(
+    part: PodSpecPart, index: int, place: DocumentLocation
+) -> DocumentLocation:
     """Return where the level of one of the terms is written."""
     places = []
     for field, written in (("affinity", part.affinity), ("antiAffinity", part.anti_affinity)):
@@ -121,7 +123,7 @@ def _expression(one: LabelExpression) -> Json:
     return ExpressionPart.written(key=one.key, operator=one.operator, values=one.values or None)
 
 
-def spread_constraints(parts: tuple[SpreadPart, ...]) -> tuple[SpreadConstraint, ...]:
+def read_spread_constraints(parts: tuple[SpreadPart, ...]) -> tuple[SpreadConstraint, ...]:
     """Return the spread constraints, in the order of the file."""
     return tuple(
         SpreadConstraint(

@@ -7,23 +7,23 @@ from typing import TypeVar
 from placer_models.cluster import Instance, Machine
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.files.documents import API_VERSION, DocumentInFile
-from placer_models.files.errors import InputError, shown, spelling_suggestion
+from placer_models.files.errors import InputError, in_quotes, spelling_suggestion
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.tree import ScalarValue
 from placer_models.files.validate import read_as, read_by_schema
 from placer_models.instance.defaults import read_defaults
 from placer_models.instance.demand import read_demand
 from placer_models.instance.gangs import GangReader, RunningGangReader
-from placer_models.instance.machine_parts import MachineError
+from placer_models.instance.machine_parts import MachineFileError
 from placer_models.instance.machine_schema import MachineFile, to_machine
-from placer_models.instance.network import LevelReader
+from placer_models.instance.network import NetworkLevelReader
 from placer_models.instance.nodes import MachineFinder, NodeReader
 from placer_models.instance.pods import PodReader
-from placer_models.instance.requests import RequestReader
+from placer_models.instance.requests import RequestsAndLimitsReader
 from placer_models.instance.running import RunningReader
 from placer_models.instance.schema import GangPart, InstanceFile, NodePart, PodPart
 from placer_models.left_out import without_illegal_pods
-from placer_models.legal_shares import quantity_unit_mismatch, units_of_shared_quantities
+from placer_models.legal_shares import quantity_in_differing_unit, units_of_shared_quantities
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Gang
 from placer_models.topology import ARM
@@ -54,7 +54,7 @@ READ_BY = {
 """Kinds of our other documents, and the commands that read them."""
 
 
-def kind_of(document: DocumentInFile) -> str:
+def document_kind(document: DocumentInFile) -> str:
     """Return the kind of the document.
 
     Raises:
@@ -131,7 +131,7 @@ def build_instance(
     parts: list[tuple[MachineFile, DocumentLocation]] = []
     for document in documents:
         place = DocumentLocation(document, faults)
-        kind = kind_of(document)
+        kind = document_kind(document)
         if kind == MACHINE:
             machine = read_by_schema(MachineFile, place)
             parts += [(machine, place)] if machine else []
@@ -142,7 +142,7 @@ def build_instance(
                 parts += [(m, place.at("machines", i)) for i, m in enumerate(file.machines)]
         else:
             other = f", which '{READ_BY[kind]}' reads" if kind in READ_BY else ""
-            message = f"got {shown(kind)}{other}; expected {INSTANCE} or {MACHINE}"
+            message = f"got {in_quotes(kind)}{other}; expected {INSTANCE} or {MACHINE}"
             raise InputError(document.file, place.at("kind").line, "kind", message)
     faults.raise_first()
     if not files and beside is None:
@@ -178,7 +178,7 @@ def defaults_beside_objects(documents: Sequence[DocumentInFile], objects: str) -
     files: list[tuple[InstanceFile, DocumentLocation]] = []
     for document in documents:
         place = DocumentLocation(document, faults)
-        if (kind := kind_of(document)) != INSTANCE:
+        if (kind := document_kind(document)) != INSTANCE:
             raise InputError(document.file, place.at("kind").line, "kind", f"got {kind}; {wrong}")
         for field in document.tree.entries.keys() - _OF_DEFAULTS:
             place.at(field).fault(wrong)
@@ -221,7 +221,7 @@ class MachineReader:
     def add(self, part: MachineFile, place: DocumentLocation) -> None:
         """Read one machine."""
         if part.name in self.machines:
-            message = f"a machine {shown(part.name)} is already given; rename one"
+            message = f"a machine {in_quotes(part.name)} is already given; rename one"
             place.at("name").fault(message)
             return
         # Short texts can stand for many CPUs and devices: weigh before unfolding.
@@ -232,7 +232,7 @@ class MachineReader:
             return
         try:
             machine = to_machine(part)
-        except MachineError as error:
+        except MachineFileError as error:
             place.at(*error.field).fault(error.message)
         except ValueError as error:
             place.fault(str(error))
@@ -256,7 +256,7 @@ def _build(
         (part, place.at("nodes", i)) for file, place in files for i, part in enumerate(file.nodes)
     ]
     node_parts += beside.nodes if beside else ()
-    levels = LevelReader()
+    levels = NetworkLevelReader()
     for file, place in files:
         for i, level in enumerate(file.network_topology):
             levels.add(level, place.at("networkTopology", i))
@@ -275,20 +275,21 @@ def _build(
     shared_units = units_of_shared_quantities(nodes)
     extended = {name for node in nodes for name, _ in node.extended}
     for machine in {id(node.machine): node.machine for node in nodes}.values():
-        if clash := quantity_unit_mismatch(machine, shared_units):
+        if clash := quantity_in_differing_unit(machine, shared_units):
             device, quantity = clash
             _whole_list(node_parts[0][1]).fault(
-                f"{quantity.name} of devices of type {shown(device.type)} is in {quantity.unit} on "
-                f"machine {shown(machine.name)}, and in "
+                f"{quantity.name} of devices of type {in_quotes(device.type)} is in "
+                f"{quantity.unit} on "
+                f"machine {in_quotes(machine.name)}, and in "
                 f"{shared_units[device.type][quantity.name]} on another; write it in one unit"
             )
     if both := sorted(shared_units.keys() & extended):
         _whole_list(node_parts[0][1]).fault(
-            f"{shown(both[0])} is a type of devices on some nodes, and an extended resource of "
+            f"{in_quotes(both[0])} is a type of devices on some nodes, and an extended resource of "
             "others; name one of them otherwise"
         )
     pods = PodReader(
-        RequestReader(shared_units, extended),
+        RequestsAndLimitsReader(shared_units, extended),
         on_arm_alone=all(n.machine.topology.architecture == ARM for n in nodes),
         device_choice=_once(
             "deviceChoice",

@@ -31,7 +31,7 @@ def read_exclusive(part: PodSpecPart) -> tuple[ExclusivePolicy | None, Strength]
     return named, _strength(wish)
 
 
-def cpu_policies_to_dict(spec: PodSpec) -> Json:
+def pod_cpu_policies_to_dict(spec: PodSpec) -> Json:
     """Return a pod's CPU policies as files write them; without own CPUs only ConstrainedBurst."""
     if not spec.qos.owns_cpus:
         burst = PodBindPolicy.CONSTRAINED_BURST if spec.constrained_burst else None

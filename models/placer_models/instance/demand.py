@@ -16,7 +16,7 @@ from placer_models.files.part import Json, MetadataPart, none_if_default
 from placer_models.files.validate import read_only_document
 from placer_models.instance.affinity import node_affinity_to_dict, read_node_affinity
 from placer_models.instance.demand_schema import ExpectedDemandPart, ExpectedPodPart
-from placer_models.instance.requests import cpu_milli_of, memory_bytes_of
+from placer_models.instance.requests import parse_cpu_milli, parse_memory_bytes
 from placer_models.instance.wish_schema import TolerationPart
 from placer_models.node_affinity import NodeAffinity
 from placer_models.quantity import format_bytes
@@ -33,8 +33,8 @@ def read_demand(part: ExpectedDemandPart | None, place: DocumentLocation) -> Exp
         at = place.at("pods", i)
         amounts = []
         for name, read, text in (
-            ("cpu", cpu_milli_of, pod.cpu),
-            ("memory", memory_bytes_of, pod.memory),
+            ("cpu", parse_cpu_milli, pod.cpu),
+            ("memory", parse_memory_bytes, pod.memory),
         ):
             try:
                 amounts.append(read(text))

@@ -13,7 +13,7 @@ from placer_models.device_share import (
     share_left,
     whole_device_amounts,
 )
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 
 
 @dataclass(slots=True)
@@ -37,13 +37,13 @@ class DeviceHolders:
         name = f"{device.type} {device.minor}"
         if key in self._whole:
             return (
-                f"{name} belongs to the running pod {shown(self._whole[key])} already; "
+                f"{name} belongs to the running pod {in_quotes(self._whole[key])} already; "
                 "a device has one holder"
             )
         others = self._shared.setdefault(key, [])
         if share is None:
             if others:
-                return f"running pod {shown(others[0])} has a share of {name}; take another"
+                return f"running pod {in_quotes(others[0])} has a share of {name}; take another"
             self._whole[key] = pod
             return None
         if pod in others:

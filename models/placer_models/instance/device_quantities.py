@@ -2,9 +2,9 @@
 
 import re
 
-from placer_models.capacity import OWN_WORDS, Quantity, unit_written
+from placer_models.capacity import OWN_WORDS, DeviceQuantity, quantity_unit_of_text
 from placer_models.device_request import DEVICE_RESOURCES, OTHER_SPELLINGS
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 
 _QUANTITY_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?")
 
@@ -19,13 +19,13 @@ def check_quantity_name(name: str) -> None:
     if name in OWN_WORDS:
         raise ValueError(f"{name} is a field of its own; write it beside capacity")
     if OTHER_SPELLINGS.get(name, name) in DEVICE_RESOURCES:
-        raise ValueError(f"{shown(name)} is what a GPU has; take another name")
+        raise ValueError(f"{in_quotes(name)} is what a GPU has; take another name")
     if not _QUANTITY_NAME.fullmatch(name):
-        raise ValueError(f"{shown(name)} is no name of a quantity; expected such as bandwidth")
+        raise ValueError(f"{in_quotes(name)} is no name of a quantity; expected such as bandwidth")
 
 
-def quantity_to_dict(quantity: Quantity) -> object:
+def device_quantity_to_json(quantity: DeviceQuantity) -> object:
     """Return a quantity as machine files write it: its text, with the unit where that needs it."""
-    if unit_written(quantity.text) is quantity.unit:
+    if quantity_unit_of_text(quantity.text) is quantity.unit:
         return quantity.text
     return {"amount": quantity.text, "unit": quantity.unit.value}

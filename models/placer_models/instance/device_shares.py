@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from placer_models.capacity import Quantity, parse_amount
+from placer_models.capacity import DeviceQuantity, parse_amount
 from placer_models.device_request import (
     DEVICE_RESOURCES,
     OTHER_SPELLINGS,
     WHOLE_GPUS,
     DeviceRequestError,
     devices_asked,
-    without_whole_share,
+    without_share_if_whole,
 )
 from placer_models.device_share import DeviceShare
 from placer_models.files.faults import DocumentLocation
@@ -29,20 +29,20 @@ from placer_models.quantity import format_bytes, parse_bytes
 _SHARE_NAMES = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
 
 
-def share_resource_name(written: str) -> str | None:
+def current_share_resource_name(written: str) -> str | None:
     """Return today's name of a resource asked for by percent or memory, or None for others."""
     name = OTHER_SPELLINGS.get(written, written)
     return name if name in _SHARE_NAMES else None
 
 
-def shares_for_resources(
+def device_requests_for_amounts(
     amounts: Mapping[str, int], place: DocumentLocation
 ) -> list[DeviceRequest]:
     """Return the device requests that resources by percent, memory or count stand for."""
     if not any(amounts.values()):
         return []
     try:
-        return [*map(without_whole_share, devices_asked(dict(amounts)))]
+        return [*map(without_share_if_whole, devices_asked(dict(amounts)))]
     except DeviceRequestError as error:
         place.fault(str(error), illegal=True)
         return []
@@ -92,7 +92,9 @@ def share_to_dict(request: DeviceRequest) -> Json:
     }
 
 
-def in_request_order(requests: Resources, grants: Sequence[DeviceGrant]) -> list[DeviceGrant]:
+def grants_in_request_order(
+    requests: Resources, grants: Sequence[DeviceGrant]
+) -> list[DeviceGrant]:
     """Return devices of a running pod as files list them: in the order of its requests."""
     order = {(request.type, request.share): i for i, request in enumerate(requests.devices)}
     last = len(order)
@@ -119,7 +121,7 @@ def _share(
         try:
             check_quantity_name(name)
             text, unit = part.capacity[name], shared_units.get(part.type, {}).get(name)
-            capacity.append(Quantity(name, *parse_amount(text, unit)))
+            capacity.append(DeviceQuantity(name, *parse_amount(text, unit)))
         except ValueError as error:
             place.at("capacity", name).fault(str(error))
             return None

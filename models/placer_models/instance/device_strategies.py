@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from placer_models.device_strategy import DeviceRequestFanOut, Strategies, strategy_fault
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 from placer_models.files.faults import DocumentLocation
 from placer_models.instance.requests import device_type_of
 from placer_models.pod import Container, JointAllocation, counts_asked
@@ -34,7 +34,7 @@ def read_device_strategies(
         kind = device_type_of(name)
         if kind in strategies:
             place.at(name).fault(
-                f"the strategy of {shown(kind)} is given twice; keep one", illegal=True
+                f"the strategy of {in_quotes(kind)} is given twice; keep one", illegal=True
             )
         strategies[kind] = strategy
     counts, types = counts_asked(containers), joint.types if joint else ()

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from placer_models.cpuset import MAX_CPU_ID, parse_cpu_list
 from placer_models.device_request import MAX_DEVICES
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 from placer_models.files.part import check_name
 from placer_models.policy import (
     AlignmentPolicy,
@@ -46,7 +46,7 @@ def _check_cpu_list(text: str) -> str:
             parse_cpu_list(part or ",")  # Says what is wrong with it.
         count += last - first + 1
     if count > MAX_CPU_ID + 1:
-        raise ValueError(f"CPU list {shown(text)}: it names CPUs over and over")
+        raise ValueError(f"CPU list {in_quotes(text)}: it names CPUs over and over")
     return text
 
 
@@ -55,7 +55,7 @@ def _check_gpu_list(text: str) -> str:
         return _check_cpu_list(text)
     except ValueError:
         raise ValueError(
-            f"got {shown(text)}; expected the GPUs of one partition, such as '0-3' or '0,2'"
+            f"got {in_quotes(text)}; expected the GPUs of one partition, such as '0-3' or '0,2'"
         ) from None
 
 

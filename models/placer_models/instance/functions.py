@@ -7,10 +7,10 @@ from itertools import groupby
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import FunctionSelector, VirtualFunction
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
-from placer_models.instance.machine_parts import FunctionGroupPart
+from placer_models.instance.machine_parts import VirtualFunctionsPart
 from placer_models.placement import DeviceGrant
 from placer_models.pod import PodSpec
 
@@ -19,7 +19,7 @@ FunctionHolders = dict[tuple[str, str, int, int], str]
 
 
 def functions_of(
-    bus_ids: Sequence[str], groups: Sequence[FunctionGroupPart]
+    bus_ids: Sequence[str], groups: Sequence[VirtualFunctionsPart]
 ) -> tuple[VirtualFunction, ...]:
     """Return the virtual functions of a device, numbered from 0 across its groups."""
     labels = [tuple(sorted(g.labels.items())) for g in groups for _ in range(g.count)]
@@ -55,7 +55,7 @@ def read_function_selectors(
     for kind in written:
         if kind not in shared:
             place.at(kind).fault(
-                f"the pod asks for no share of a device of type {shown(kind)}; ask for one, "
+                f"the pod asks for no share of a device of type {in_quotes(kind)}; ask for one, "
                 "such as 'koordinator.sh/rdma: 1'",
                 illegal=True,
             )
@@ -97,7 +97,9 @@ def held_functions(
             known = format_cpu_list(has) or "none"
             at.fault(f"there is no virtual function {given}; the device has {known}")
         elif holders.setdefault(key, title) != title:
-            at.fault(f"virtual function {given} is held by the running pod {shown(holders[key])}")
+            at.fault(
+                f"virtual function {given} is held by the running pod {in_quotes(holders[key])}"
+            )
         found.append(replace(grant, vfs=(given,)))
     for kind, minors in written.items():
         for minor in minors:

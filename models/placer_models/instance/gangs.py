@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from placer_models.cluster import RunningGang
-from placer_models.files.errors import counted, shown
+from placer_models.files.errors import counted, in_quotes
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
-from placer_models.instance.pods import PodReader, UniqueKeys, pod_to_dict
+from placer_models.instance.pods import PodReader, TakenNames, pod_to_dict
 from placer_models.instance.schema import (
     GangGroupPart,
     GangPart,
@@ -15,7 +15,7 @@ from placer_models.instance.schema import (
     RunningPart,
     TogetherPart,
 )
-from placer_models.network import NODE_LEVEL, GatherOrSpread, LevelRule
+from placer_models.network import NODE_LEVEL, LevelRule, LevelRuleKind
 from placer_models.placement import NamespacedName
 from placer_models.pod import Gang, GangGroup
 from placer_models.policy import GatherLevel, Strength
@@ -32,9 +32,9 @@ class GangReader:
     def __init__(self, pods: PodReader, levels: Collection[str]) -> None:
         self._pods = pods
         self._levels = levels
-        self.names = UniqueKeys("gang")
+        self.names = TakenNames("gang")
         self._gangs: dict[NamespacedName, Gang] = {}
-        self._group_names = UniqueKeys("gang group")
+        self._group_names = TakenNames("gang group")
         self._group_of: dict[NamespacedName, str] = {}
 
     def lone(self, part: PodPart, place: DocumentLocation) -> tuple[Gang, ...]:
@@ -83,11 +83,12 @@ class GangReader:
             at = place.at("gangs", i)
             if key not in self._gangs:
                 known = (n if ns == part.namespace else f"{ns}/{n}" for ns, n in self._gangs)
-                message = f"no gang {shown(written)} is given"
+                message = f"no gang {in_quotes(written)} is given"
                 at.fault(message, name=written, known=known)
             elif key in self._group_of:
                 at.fault(
-                    f"the gang {shown(written)} is in the group {shown(self._group_of[key])} "
+                    f"the gang {in_quotes(written)} is in the group "
+                    f"{in_quotes(self._group_of[key])} "
                     "already; a gang is in one group at most"
                 )
             else:
@@ -99,7 +100,7 @@ class GangReader:
 class RunningGangReader:
     """Reads gangs that run; knows the levels of the network, and the names of other gangs."""
 
-    def __init__(self, names: UniqueKeys, levels: Collection[str]) -> None:
+    def __init__(self, names: TakenNames, levels: Collection[str]) -> None:
         self._names = names
         self._levels = levels
         self._gangs: dict[NamespacedName, tuple[RunningGang, DocumentLocation]] = {}
@@ -119,7 +120,7 @@ class RunningGangReader:
         self._members.add((part.namespace, part.gang))
         if (part.namespace, part.gang) not in self._gangs:
             place.at("gang").fault(
-                f"no gang {shown(part.gang)} is given under 'runningGangs'",
+                f"no gang {in_quotes(part.gang)} is given under 'runningGangs'",
                 name=part.gang,
                 known=[name for namespace, name in self._gangs if namespace == part.namespace],
             )
@@ -143,19 +144,19 @@ def level_rules(
     part: TogetherPart, known: Collection[str], place: DocumentLocation
 ) -> tuple[LevelRule, ...]:
     """Return what a gang asks of levels, except that it must be on one node (`gather_of`)."""
-    seen: dict[tuple[GatherOrSpread, str], Strength] = {}
+    seen: dict[tuple[LevelRuleKind, str], Strength] = {}
     rules = []
     for rule, at in _written(part, place):
         if rule.level not in known:
-            message = f"no node belongs to a {shown(rule.level)}"
+            message = f"no node belongs to a {in_quotes(rule.level)}"
             if len(known) == 1:
                 message += "; give levels by 'networkTopology', or by 'domains' at the nodes"
             at.fault(message, name=rule.level, known=known)
-        elif (rule.grouping, rule.level) in seen and rule.grouping is GatherOrSpread.GATHER:
-            at.fault(f"{shown(rule.level)} is asked for twice; keep one of them")
+        elif (rule.grouping, rule.level) in seen and rule.grouping is LevelRuleKind.GATHER:
+            at.fault(f"{in_quotes(rule.level)} is asked for twice; keep one of them")
         elif (
             rule.level != NODE_LEVEL
-            or rule.grouping is not GatherOrSpread.GATHER
+            or rule.grouping is not LevelRuleKind.GATHER
             or not rule.required
         ):
             rules.append(rule)
@@ -170,14 +171,14 @@ def _written(
     for strength in (Strength.REQUIRED, Strength.PREFERRED):
         levels = getattr(part.gather, strength.value) if part.gather else ()
         for level in levels:
-            yield LevelRule(level, GatherOrSpread.GATHER, strength), place.at("gather")
+            yield LevelRule(level, LevelRuleKind.GATHER, strength), place.at("gather")
     for strength in (Strength.REQUIRED, Strength.PREFERRED):
         counts: Mapping[str, int] = getattr(part.spread, strength.value) if part.spread else {}
         for level, count in counts.items():
             at = place.at("spread", strength.value, level)
-            yield LevelRule(level, GatherOrSpread.SPREAD, strength, count), at
+            yield LevelRule(level, LevelRuleKind.SPREAD, strength, count), at
     for level, count in part.multiples.items():
-        yield LevelRule(level, GatherOrSpread.MULTIPLES, count=count), place.at("multiples", level)
+        yield LevelRule(level, LevelRuleKind.MULTIPLES, count=count), place.at("multiples", level)
 
 
 def lone_to_dict(gang: Gang) -> Json:
@@ -217,11 +218,11 @@ def _levels(gang: Gang | RunningGang) -> Json:
     multiples: dict[str, int] = {}
     for rule in gang.levels:
         match rule.grouping:
-            case GatherOrSpread.GATHER:
+            case LevelRuleKind.GATHER:
                 gather.setdefault(rule.strength.value, []).append(rule.level)
-            case GatherOrSpread.SPREAD:
+            case LevelRuleKind.SPREAD:
                 spread.setdefault(rule.strength.value, {})[rule.level] = rule.count
-            case GatherOrSpread.MULTIPLES:
+            case LevelRuleKind.MULTIPLES:
                 multiples[rule.level] = rule.count
     on_one_node = gather == {"required": [NODE_LEVEL]}
     return {

@@ -6,16 +6,16 @@ from placer_models.capacity import (
     MEMORY,
     MEMORY_PERCENT,
     PERCENT,
-    CapacityUnit,
-    Quantity,
+    DeviceQuantity,
+    DeviceQuantityUnit,
     parse_amount,
-    unit_written,
+    quantity_unit_of_text,
 )
 from placer_models.cluster import Instance
 from placer_models.device import GPU
 from placer_models.device_request import GPU_CORE, GPU_MEMORY, GPU_MEMORY_RATIO, PERCENT_TYPES
 from placer_models.device_share import DeviceShare, with_memory_in_both_units
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 from placer_models.files.faults import DocumentLocation
 from placer_models.instance.device_quantities import check_quantity_name
 from placer_models.placement import DeviceGrant, Placement
@@ -51,7 +51,7 @@ def held_share_to_dict(grant: DeviceGrant, memory_bytes: int) -> dict[str, objec
     )
     written: dict[str, object] = {name: amount for name, amount in amounts if amount is not None}
     for quantity in share.capacity:
-        plain = unit_written(quantity.text) is CapacityUnit.UNITS
+        plain = quantity_unit_of_text(quantity.text) is DeviceQuantityUnit.UNITS
         written[quantity.name] = quantity.amount if plain else quantity.text
     return written
 
@@ -72,14 +72,15 @@ def read_held_share(
         try:
             if name not in known:
                 check_quantity_name(name)
-                capacity.append(Quantity(name, *parse_amount(str(amount))))
+                capacity.append(DeviceQuantity(name, *parse_amount(str(amount))))
             elif isinstance(amount, int):
                 own[name] = amount
             else:
-                raise ValueError(f"got {shown(amount)}; expected a whole number")
+                raise ValueError(f"got {in_quotes(amount)}; expected a whole number")
         except ValueError as error:
             place.at(name).fault(
-                f"{error}; held of a device of type {shown(kind)} are {', '.join(known)} and what "
+                f"{error}; held of a device of type {in_quotes(kind)} are "
+                f"{', '.join(known)} and what "
                 "its machine says under capacity, or {} for all of it"
             )
     percent, in_bytes, in_percent = known

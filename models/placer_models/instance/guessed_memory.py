@@ -21,17 +21,21 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, islice
 
-from placer_models.alignment import effective_policy, effective_scope, restricted_width
+from placer_models.alignment import (
+    effective_alignment_scope,
+    effective_policy,
+    restricted_cell_count,
+)
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.instance.guessed_room import (
     NumaRoom,
     Resource,
     Where,
+    fit_all_pods_on_numa_nodes,
     split_over_numa_nodes,
-    take_fitting_numa_nodes,
 )
-from placer_models.instance.running_defaults import amounts_by_numa_node, pool_of
+from placer_models.instance.running_defaults import amounts_by_numa_node, pool_cpus
 from placer_models.placement import NamespacedName
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, QosClass
@@ -87,7 +91,7 @@ Holdings = dict[Resource, dict[int, int]]
 """MEMORY, or a page size in bytes -> NUMA node -> bytes or pages."""
 
 
-def guessed_places(
+def guessed_holdings(
     node: Node,
     owned: Mapping[QosClass, CpuSet],
     runners: Sequence[PodWithUnlocatedMemory],
@@ -227,7 +231,7 @@ class _Guess:
             for resource in room.has
         ):
             return None
-        found = take_fitting_numa_nodes(
+        found = fit_all_pods_on_numa_nodes(
             room, wants, [partial(self._options, room, one) for one in pods]
         )
         if found is None:
@@ -291,13 +295,13 @@ class _Guess:
     def _limit(self, one: PodWithUnlocatedMemory) -> int | None:
         """Return how many NUMA nodes the pod's policy wants; None: any number."""
         policy = effective_policy(one.spec.alignment, self.node.alignment)
-        scope = effective_scope(one.spec.scope, self.node.scope)
+        scope = effective_alignment_scope(one.spec.scope, self.node.scope)
         if scope is not AlignmentScope.POD:
             return None
         if policy is AlignmentPolicy.SINGLE_NUMA_NODE:
             return 1
         if policy is AlignmentPolicy.RESTRICTED:
-            return restricted_width(*_widths(one.spec, self.node)) or None
+            return restricted_cell_count(*_widths(one.spec, self.node)) or None
         return None
 
     def _spreads(self, one: PodWithUnlocatedMemory) -> bool:
@@ -342,7 +346,7 @@ def _cpu_room(
     room: dict[Resource, dict[int, int]] = {}
     served: dict[QosClass, set[int]] = {}
     for qos in POOLS:
-        pool = pool_of(qos, node, owned)
+        pool = pool_cpus(qos, node, owned)
         room[qos] = dict.fromkeys((numa.id for numa in node.machine.topology.numa_nodes), 0)
         served[qos] = {n for c in pool if (n := cpu[c].numa_node) is not None}
         for c in pool - node.reserved_cpus:

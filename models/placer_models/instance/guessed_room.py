@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
 from placer_models.instance.running_defaults import amounts_by_numa_node
-from placer_models.sharing_out import can_share_out, share_out_requests
+from placer_models.sharing_out import can_share_out, share_out_over_places
 
 Resource = Hashable
 """What a pod takes of its NUMA nodes: memory, hugepages of a size, CPUs of a pool."""
@@ -75,7 +75,7 @@ class NumaRoom:
         return can_share_out(has, list(taken.items()))
 
 
-def take_fitting_numa_nodes(
+def fit_all_pods_on_numa_nodes(
     room: NumaRoom,
     wants: Sequence[Mapping[Resource, int]],
     options: Sequence[Callable[[], Collection[Where]]],
@@ -141,11 +141,13 @@ def split_over_numa_nodes(
     wants = [((numa,), 1) for where, amount, spread in asked if spread for numa in sorted(where)]
     rests = [(where, amount - len(where) * spread) for where, amount, spread in asked]
     given = (
-        share_out_requests(room, [*wants, *rests]) if all(rest >= 0 for _, rest in rests) else None
+        share_out_over_places(room, [*wants, *rests])
+        if all(rest >= 0 for _, rest in rests)
+        else None
     )
     if given is None:
         return [
-            dict(one) for one in share_out_requests(room, [(w, n) for w, n, _ in asked]) or plain
+            dict(one) for one in share_out_over_places(room, [(w, n) for w, n, _ in asked]) or plain
         ]
     found = given[len(wants) :]
     for (where, _, spread), held in zip(asked, found, strict=True):

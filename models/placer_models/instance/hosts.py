@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 
 MAX_HOSTS = 100_000
 """Most names that one list may stand for."""
@@ -41,14 +41,14 @@ def _elements(text: str) -> Iterator[str]:
     while True:
         match = _ELEMENT.match(text, at)
         if match is None:
-            raise ValueError(f"host list {shown(text)}: expected a name such as gpu-[00-03]")
+            raise ValueError(f"host list {in_quotes(text)}: expected a name such as gpu-[00-03]")
         yield match[0]
         at = match.end()
         if at == len(text):
             return
         if text[at] != ",":
             raise ValueError(
-                f"host list {shown(text)}: the bracket at character {at + 1} has no pair"
+                f"host list {in_quotes(text)}: the bracket at character {at + 1} has no pair"
             )
         at += 1
 
@@ -59,15 +59,19 @@ def _numbers(bracket: re.Match[str], text: str) -> tuple[str, ...]:
         match = _RANGE.fullmatch(part)
         if match is None:
             raise ValueError(
-                f"host list {shown(text)}: "
-                f"{shown(part)} is neither a number nor a range such as 00-03"
+                f"host list {in_quotes(text)}: "
+                f"{in_quotes(part)} is neither a number nor a range such as 00-03"
             )
         first, last = match[1], match[2] or match[1]
         padded = first.startswith("0") and len(first) > 1
         if int(last) < int(first):
-            raise ValueError(f"host list {shown(text)}: the range {shown(part)} runs backwards")
+            raise ValueError(
+                f"host list {in_quotes(text)}: the range {in_quotes(part)} runs backwards"
+            )
         if padded and len(last) != len(first):
-            raise ValueError(f"host list {shown(text)}: the ends of {shown(part)} differ in width")
+            raise ValueError(
+                f"host list {in_quotes(text)}: the ends of {in_quotes(part)} differ in width"
+            )
         if len(numbers) + int(last) - int(first) >= MAX_HOSTS:
             raise ValueError(_too_many(text))
         width = len(first) if padded else 0
@@ -76,4 +80,4 @@ def _numbers(bracket: re.Match[str], text: str) -> tuple[str, ...]:
 
 
 def _too_many(text: str) -> str:
-    return f"host list {shown(text)}: stands for more than {MAX_HOSTS:,} names"
+    return f"host list {in_quotes(text)}: stands for more than {MAX_HOSTS:,} names"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.pod import Pod
@@ -41,7 +41,7 @@ def page_bytes_of(size: str) -> int:
     page_bytes = parse_bytes(size)
     odd = page_bytes > LEAST_PAGE_BYTES and page_bytes & (page_bytes - 1)
     if odd or not 0 < page_bytes <= MAX_PAGE_BYTES:
-        raise ValueError(f"a page of {shown(size)}; expected a size such as 2Mi or 1Gi")
+        raise ValueError(f"a page of {in_quotes(size)}; expected a size such as 2Mi or 1Gi")
     return page_bytes
 
 
@@ -63,7 +63,8 @@ def parse_hugepages_amount(name: str, text: str) -> int:
     if amount % page_bytes:
         more = format_bytes((amount // page_bytes + 1) * page_bytes)
         raise ValueError(
-            f"got {shown(text)}; expected whole pages of {format_bytes(page_bytes)}, such as {more}"
+            f"got {in_quotes(text)}; expected whole pages of {format_bytes(page_bytes)}, "
+            f"such as {more}"
         )
     return amount
 
@@ -88,7 +89,7 @@ def pages_by_numa_node(
     for key, counts in written.items():
         if key not in known:
             place.at(key).fault(
-                f"node {node} has no NUMA node {shown(key)}; "
+                f"node {node} has no NUMA node {in_quotes(key)}; "
                 f"it has {format_cpu_list(known.values())}"
             )
             continue

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.instance.requests import device_type_of
@@ -28,12 +28,12 @@ def read_joint(
     for i, kind in enumerate(types):
         if kind in types[:i]:
             place.at("deviceTypes", i).fault(
-                f"{shown(kind)} is named twice; name it once", illegal=True
+                f"{in_quotes(kind)} is named twice; name it once", illegal=True
             )
             return None
         if kind not in asked:
             place.at("deviceTypes", i).fault(
-                f"the pod asks for no {shown(kind)}; ask for one or more in requests",
+                f"the pod asks for no {in_quotes(kind)}; ask for one or more in requests",
                 illegal=True,
             )
             return None

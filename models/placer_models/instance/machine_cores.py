@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.files.errors import counted, cpus_with_noun
+from placer_models.files.errors import counted, cpu_ids_text
 
 
 class ThreadNumbering(StrEnum):
@@ -54,7 +54,7 @@ def group_caches(
     return caches
 
 
-def key_by_cpu(groups: Iterable[CpuSet], present: CpuSet, what: str) -> dict[int, int]:
+def group_number_by_cpu(groups: Iterable[CpuSet], present: CpuSet, what: str) -> dict[int, int]:
     """Number the groups by their lowest CPU and return CPU -> number.
 
     Raises:
@@ -66,11 +66,9 @@ def key_by_cpu(groups: Iterable[CpuSet], present: CpuSet, what: str) -> dict[int
     for key, group in enumerate(ordered):
         if strangers := group - present:
             raise ValueError(
-                f"{what} {format_cpu_list(group)}: the machine has no {cpus_with_noun(strangers)}"
+                f"{what} {format_cpu_list(group)}: the machine has no {cpu_ids_text(strangers)}"
             )
         if twice := keys.keys() & group:
-            raise ValueError(
-                f"{cpus_with_noun(twice)}: in two {what}s at once; a CPU has one {what}"
-            )
+            raise ValueError(f"{cpu_ids_text(twice)}: in two {what}s at once; a CPU has one {what}")
         keys |= dict.fromkeys(group, key)
     return keys

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from placer_models.capacity import MAX_QUANTITY, CapacityUnit, Quantity, parse_amount
+from placer_models.capacity import MAX_QUANTITY, DeviceQuantity, DeviceQuantityUnit, parse_amount
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import Device, LinkMatrix
 from placer_models.device_share import WHOLE_PERCENT
@@ -137,16 +137,16 @@ def _block(
     ]
 
 
-def _quantity(name: str, part: DevicesPart, i: int) -> Quantity:
+def _quantity(name: str, part: DevicesPart, i: int) -> DeviceQuantity:
     """Return the quantity of this name in the file, of which pods may take parts."""
     written = part.capacity[name]
     text, unit = (written, None) if isinstance(written, str) else (written.amount, written.unit)
     with complaining_at("devices", i, "capacity", name):
         check_quantity_name(name)
         amount, unit = parse_amount(text, unit)
-        if unit is CapacityUnit.PERCENT and amount != WHOLE_PERCENT:
+        if unit is DeviceQuantityUnit.PERCENT and amount != WHOLE_PERCENT:
             raise ValueError(f"got {text}; a device has 100% of what is shared in percent")
-        return Quantity(name, amount, unit)
+        return DeviceQuantity(name, amount, unit)
 
 
 def _spread(

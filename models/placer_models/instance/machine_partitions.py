@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.device import PartitionTable
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 
 MAX_PARTITIONS = 1_024
 """No fabric manager has nearly as many."""
@@ -27,10 +27,10 @@ def read_partitions(written: Sequence[str], minors: Collection[int]) -> Partitio
         if strangers := set(part) - set(minors):
             known = format_cpu_list(minors) or "none"
             raise ValueError(
-                f"the partition {shown(text)} has GPU {min(strangers)}; the machine has {known}"
+                f"the partition {in_quotes(text)} has GPU {min(strangers)}; the machine has {known}"
             )
         if part in found:
-            raise ValueError(f"the partition {shown(text)} is given twice")
+            raise ValueError(f"the partition {in_quotes(text)} is given twice")
         found.add(part)
     return tuple(sorted(found, key=lambda part: (len(part), part)))
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from placer_models.capacity import CapacityUnit
+from placer_models.capacity import DeviceQuantityUnit
 from placer_models.cpuset import MAX_CPU_ID
 from placer_models.files.part import Amount, Part
 from placer_models.instance.fields import Count, CpuList, Minor
@@ -19,7 +19,7 @@ PackageId = Annotated[int, Field(ge=0, le=2**31)]
 """Firmware may number packages as it likes: 36 and 8442 are real."""
 
 
-class MachineError(ValueError):
+class MachineFileError(ValueError):
     """A machine file contradicts itself.
 
     Attributes:
@@ -39,10 +39,10 @@ def complaining_at(*field: str | int) -> Iterator[None]:
     """Name the field in any complaint about values that is raised inside."""
     try:
         yield
-    except MachineError:
+    except MachineFileError:
         raise
     except ValueError as error:
-        raise MachineError(field, str(error)) from error
+        raise MachineFileError(field, str(error)) from error
 
 
 class NumaNodePart(Part):
@@ -63,7 +63,7 @@ class PackagePart(Part):
     cpus: CpuList
 
 
-class LooseCpusPart(Part):
+class CpusWithoutNumaNodePart(Part):
     """CPUs that the kernel lists under no NUMA node."""
 
     package: PackageId = 0
@@ -81,7 +81,7 @@ class CoresPart(Part):
     cores_per_llc: Count | None = None
 
 
-class FunctionGroupPart(Part):
+class VirtualFunctionsPart(Part):
     """Virtual functions of a device that have equal labels."""
 
     count: Annotated[int, Field(ge=1, le=1024)]
@@ -92,7 +92,7 @@ class QuantityPart(Part):
     """A quantity of a device with its unit, where the way it is written does not say it."""
 
     amount: Amount
-    unit: CapacityUnit
+    unit: DeviceQuantityUnit
 
 
 class DevicesPart(Part):
@@ -116,7 +116,7 @@ class DevicesPart(Part):
     unhealthy: tuple[Minor, ...] = ()
     virtual_functions: Annotated[int, Field(ge=0, le=1024)] = 0
     virtual_function_bus_ids: tuple[tuple[str, ...], ...] = ()
-    vf_groups: tuple[FunctionGroupPart, ...] = ()
+    vf_groups: tuple[VirtualFunctionsPart, ...] = ()
 
     @property
     def function_count(self) -> int:

@@ -9,14 +9,18 @@ from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU
 from placer_models.files.part import Name, Part
 from placer_models.instance.fields import CpuList, GpuList
-from placer_models.instance.machine_cores import cores_of_numbered_cpus, group_caches, key_by_cpu
+from placer_models.instance.machine_cores import (
+    cores_of_numbered_cpus,
+    group_caches,
+    group_number_by_cpu,
+)
 from placer_models.instance.machine_devices import read_devices, read_links
 from placer_models.instance.machine_partitions import read_partitions
 from placer_models.instance.machine_parts import (
     CoresPart,
+    CpusWithoutNumaNodePart,
     DevicesPart,
     GpuLinksPart,
-    LooseCpusPart,
     NumaNodePart,
     PackagePart,
     complaining_at,
@@ -39,7 +43,7 @@ class MachineFile(Part):
     sources: tuple[str, ...] = ()
     notes: str = ""
     numa_nodes: tuple[NumaNodePart, ...] = Field(min_length=1)
-    cpus_without_numa_node: tuple[LooseCpusPart, ...] = ()
+    cpus_without_numa_node: tuple[CpusWithoutNumaNodePart, ...] = ()
     packages: tuple[PackagePart, ...] = ()
     cores: tuple[CoresPart, ...] = ()
     llcs: tuple[CpuList, ...] = ()
@@ -54,7 +58,7 @@ def to_machine(file: MachineFile) -> Machine:
     """Return the machine that the file describes.
 
     Raises:
-        MachineError: Its parts contradict each other.
+        MachineFileError: Its parts contradict each other.
 
     """
     topology = _topology(file)
@@ -172,7 +176,7 @@ def _cores(
             else:
                 cpus = parse_cpu_list(part.cpus)
                 block = cores_of_numbered_cpus(cpus, part.threads_per_core, part.numbering)
-            kind_of |= dict.fromkeys(key_by_cpu(block, present, "core"), part.kind)
+            kind_of |= dict.fromkeys(group_number_by_cpu(block, present, "core"), part.kind)
         cores += block
         if part.cores_per_llc is not None:
             with complaining_at("cores", i, "coresPerLlc"):
@@ -180,11 +184,11 @@ def _cores(
                     raise ValueError("caches are listed in llcs already; keep one of the two")
                 caches += group_caches(block, part.cores_per_llc, package_of)
     with complaining_at("cores"):
-        core_of = key_by_cpu(cores, present, "core")
+        core_of = group_number_by_cpu(cores, present, "core")
         if missing := present - core_of.keys():
             raise ValueError(f"CPU {format_cpu_list(missing)} belongs to no core")
     with complaining_at("llcs"):
-        return core_of, kind_of, key_by_cpu(caches, present, "last-level cache")
+        return core_of, kind_of, group_number_by_cpu(caches, present, "last-level cache")
 
 
 def _packages(file: MachineFile, topology: Topology) -> dict[int, int | None]:

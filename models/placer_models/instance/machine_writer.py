@@ -8,7 +8,7 @@ from placer_models.cluster import Machine
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device, LinkMatrix
 from placer_models.files.part import Json
-from placer_models.instance.device_quantities import quantity_to_dict
+from placer_models.instance.device_quantities import device_quantity_to_json
 from placer_models.instance.functions import virtual_function_groups_to_list
 from placer_models.instance.machine_cores import ThreadNumbering, cores_of_numbered_cpus
 from placer_models.instance.machine_links import SELF
@@ -124,7 +124,7 @@ def _block(devices: Sequence[Device]) -> Json:
         "minors": format_cpu_list(device.minor for device in devices),
         **_given(model=first.model),
         "memory": format_bytes(first.memory_bytes),
-        **_given(capacity={q.name: quantity_to_dict(q) for q in first.capacity}),
+        **_given(capacity={q.name: device_quantity_to_json(q) for q in first.capacity}),
         **_each("numaNodes", [device.numa_node for device in devices]),
         **_each("pcieSwitches", [device.pcie_switch for device in devices]),
         **_each("pcieRoots", [device.pcie_root for device in devices]),

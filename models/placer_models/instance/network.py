@@ -4,13 +4,13 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from placer_models.cluster import Node
-from placer_models.files.errors import shown, spelling_suggestion
+from placer_models.files.errors import in_quotes, spelling_suggestion
 from placer_models.files.faults import DocumentLocation
-from placer_models.instance.schema import LevelPart, NodePart
+from placer_models.instance.schema import NetworkLevelPart, NodePart
 from placer_models.network import NODE_LEVEL
 
 
-class LevelReader:
+class NetworkLevelReader:
     """Reads the levels of the network, narrow to wide, and the domains of nodes."""
 
     def __init__(self) -> None:
@@ -22,13 +22,13 @@ class LevelReader:
         """The names of all levels at which nodes may belong to a domain."""
         return {NODE_LEVEL, *self._levels, *self._direct}
 
-    def add(self, part: LevelPart, place: DocumentLocation) -> None:
+    def add(self, part: NetworkLevelPart, place: DocumentLocation) -> None:
         """Read one level and the label that names a node's domain."""
         if part.level == NODE_LEVEL:
             place.at("level").fault("every node has the level 'node'; leave it out")
         elif part.level in self._levels:
             first = self._levels[part.level][1]
-            place.at("level").fault(f"{shown(part.level)} is already given at {first.where}")
+            place.at("level").fault(f"{in_quotes(part.level)} is already given at {first.where}")
         else:
             self._levels[part.level] = (part.label, place)
 
@@ -56,7 +56,7 @@ class LevelReader:
             # A label that no node has may come with further nodes, unless it looks misspelt.
             hint = "" if label in labels else spelling_suggestion(label, labels, cutoff=0.75)
             if hint:
-                place.at("label").fault(f"no node has the label {shown(label)}{hint}")
+                place.at("label").fault(f"no node has the label {in_quotes(label)}{hint}")
         levels = list(self._levels)
         for narrow, wide in pairwise(levels):
             within: dict[str, str] = {}
@@ -66,8 +66,10 @@ class LevelReader:
                     continue
                 if within.setdefault(inner, outer) != outer:
                     self._levels[narrow][1].fault(
-                        f"{narrow} {shown(inner)} has nodes in {wide} {shown(within[inner])} and "
-                        f"in {wide} {shown(outer)} ({node.name}); list narrow levels first, and "
+                        f"{narrow} {in_quotes(inner)} has nodes in {wide} "
+                        f"{in_quotes(within[inner])} and "
+                        f"in {wide} {in_quotes(outer)} ({node.name}); list narrow levels "
+                        "first, and "
                         f"give each {narrow} a name of its own"
                     )
                     break

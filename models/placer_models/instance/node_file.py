@@ -7,20 +7,24 @@ from pydantic import Field
 from placer_models.cluster import Instance, Node
 from placer_models.defaults import NO_DEFAULTS
 from placer_models.files.documents import API_VERSION, DocumentInFile
-from placer_models.files.errors import InputError, shown
+from placer_models.files.errors import InputError, in_quotes
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Id, Json, MetadataPart, Name, Part
 from placer_models.files.validate import read_as
-from placer_models.instance.build import NODE_PLACEMENT, MachineReader, kind_of
+from placer_models.instance.build import NODE_PLACEMENT, MachineReader, document_kind
 from placer_models.instance.defaults import defaults_to_dict, read_defaults
 from placer_models.instance.granted import memory_of_devices
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.instance.machine_writer import machine_to_dict
-from placer_models.instance.network import LevelReader
+from placer_models.instance.network import NetworkLevelReader
 from placer_models.instance.nodes import NodeReader, node_to_dict
-from placer_models.instance.placement_file import SeatEntry, read_place, seat_to_json
+from placer_models.instance.placement_file import (
+    PlaceOnNodeEntry,
+    place_on_node_to_json,
+    read_place,
+)
 from placer_models.instance.pods import PodReader, pod_to_dict
-from placer_models.instance.requests import RequestReader
+from placer_models.instance.requests import RequestsAndLimitsReader
 from placer_models.instance.schema import (
     OTHER_SPELLINGS,
     SHORT_FORMS,
@@ -43,7 +47,7 @@ class NodePodPart(PodSpecPart):
     container_ids: dict[str, Id] = Field(
         default_factory=dict, description="The runtime's id of each container, by its name."
     )
-    placement: SeatEntry
+    placement: PlaceOnNodeEntry
 
 
 class NodePlacementFile(Part):
@@ -65,7 +69,7 @@ class NodePlacementFile(Part):
     )
 
 
-def node_placement_of(document: DocumentInFile) -> NodePlacement:
+def read_node_placement(document: DocumentInFile) -> NodePlacement:
     """Return what a node is to do, without checking whether it can.
 
     Raises:
@@ -73,14 +77,16 @@ def node_placement_of(document: DocumentInFile) -> NodePlacement:
 
     """
     place = DocumentLocation(document, Faults([document]))
-    kind = kind_of(document)
+    kind = document_kind(document)
     if kind != NODE_PLACEMENT:
-        message = f"got {shown(kind)}; expected {NODE_PLACEMENT}"
+        message = f"got {in_quotes(kind)}; expected {NODE_PLACEMENT}"
         raise InputError(document.file, place.at("kind").line, "kind", message)
     file = read_as(NodePlacementFile, place)
     node = _node(file, place)
     pods = PodReader(
-        RequestReader(units_of_shared_quantities([node]), {name for name, _ in node.extended}),
+        RequestsAndLimitsReader(
+            units_of_shared_quantities([node]), {name for name, _ in node.extended}
+        ),
         on_arm_alone=False,
     )
     found = tuple(_pod(part, node, pods, place.at("pods", i)) for i, part in enumerate(file.pods))
@@ -94,10 +100,10 @@ def _node(file: NodePlacementFile, place: DocumentLocation) -> Node:
     place.faults.raise_first()
 
     def find(name: str, _: DocumentInFile) -> NoReturn:
-        raise ValueError(f"the machine of this document is {shown(file.machine.name)}")
+        raise ValueError(f"the machine of this document is {in_quotes(file.machine.name)}")
 
     defaults = read_defaults(file.defaults) or NO_DEFAULTS
-    reader = NodeReader(machines.machines, find, LevelReader(), defaults)
+    reader = NodeReader(machines.machines, find, NetworkLevelReader(), defaults)
     nodes = reader.nodes(file.node, place.at("node"))
     if len(nodes) > 1:
         place.at("node", "name").fault(f"got {len(nodes)} names; expected one node")
@@ -117,7 +123,7 @@ def _pod(part: NodePodPart, node: Node, pods: PodReader, place: DocumentLocation
     ):
         for name in given:
             if name not in names:
-                message = f"the pod has no container {shown(name)}"
+                message = f"the pod has no container {in_quotes(name)}"
                 field.fault(message, name=name, known=sorted(names))
     if len({container.name for container in seat.containers}) < len(seat.containers):
         at.at("containers").fault("a container is given twice; keep one")
@@ -150,7 +156,7 @@ def node_placement_to_dict(document: NodePlacement) -> Json:
                 "namespace": one.pod.namespace,
                 **({"gang": seat.gang} if seat.gang else {}),
                 **({"containerIds": dict(one.container_ids)} if one.container_ids else {}),
-                "placement": _without_empty(seat_to_json(seat, memory_of)),
+                "placement": _without_empty(place_on_node_to_json(seat, memory_of)),
             }
         )
     return written | ({"pods": pods} if pods else {})

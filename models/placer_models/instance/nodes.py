@@ -8,15 +8,15 @@ from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU, PartitionTable
 from placer_models.files.documents import DocumentInFile
-from placer_models.files.errors import InputError, cpus_with_noun, shown, spelling_suggestion
+from placer_models.files.errors import InputError, cpu_ids_text, in_quotes, spelling_suggestion
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json, check_name, none_if_default
 from placer_models.files.tree import field_path_text
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
 from placer_models.instance.hugepages import pages_by_numa_node, pages_to_dict
 from placer_models.instance.machine_partitions import read_partitions, write_partitions
-from placer_models.instance.network import LevelReader
-from placer_models.instance.pods import UniqueKeys
+from placer_models.instance.network import NetworkLevelReader
+from placer_models.instance.pods import TakenNames
 from placer_models.instance.requests import check_extended_name, device_type_of, parse_extended
 from placer_models.instance.schema import NodePart
 from placer_models.instance.wish_schema import TaintPart
@@ -41,14 +41,14 @@ class NodeReader:
         self,
         machines: dict[str, Machine],
         find: MachineFinder,
-        levels: LevelReader,
+        levels: NetworkLevelReader,
         defaults: Defaults = NO_DEFAULTS,
     ) -> None:
         self._machines = machines
         self._defaults = defaults
         self._levels = levels
         self._find = find
-        self._names = UniqueKeys("node")
+        self._names = TakenNames("node")
         self._count = 0
 
     def nodes(self, part: NodePart, place: DocumentLocation) -> tuple[Node, ...]:
@@ -74,7 +74,7 @@ class NodeReader:
         for field, cpus in (("reservedCpus", reserved), ("unpooledCpus", unpooled)):
             if unknown := cpus - machine.topology.cpu.keys():
                 place.at(field).fault(
-                    f"the machine {machine.name} has no {cpus_with_noun(unknown)}; "
+                    f"the machine {machine.name} has no {cpu_ids_text(unknown)}; "
                     f"it has {format_cpu_list(machine.topology.cpu)}"
                 )
         unhealthy = self._devices(part.unhealthy_devices, machine, place.at("unhealthyDevices"))
@@ -115,7 +115,7 @@ class NodeReader:
                     hugepages,
                     partitions,
                     part.gpu_partition_policy,
-                    read_node_cpu_localities(part),
+                    cpu_locality_wishes_of_node(part),
                     numa_strategy_of(part),
                     extended,
                     part.offered,
@@ -140,11 +140,13 @@ class NodeReader:
             machine = self._find(name, place.document)
         except (ValueError, InputError) as error:
             hint = spelling_suggestion(name, self._machines)
-            place.fault(f"no machine {shown(name)} is given{hint}" if hint else str(error))
+            place.fault(f"no machine {in_quotes(name)} is given{hint}" if hint else str(error))
             return None
         other = self._machines.setdefault(machine.name, machine)
         if other != machine:
-            place.fault(f"another machine is called {shown(machine.name)} too; rename one of them")
+            place.fault(
+                f"another machine is called {in_quotes(machine.name)} too; rename one of them"
+            )
         return machine
 
     def _hugepages(
@@ -190,7 +192,7 @@ class NodeReader:
                 check_extended_name(name)
                 if name in types:
                     raise ValueError(
-                        f"the machine {machine.name} has devices of the type {shown(name)}; "
+                        f"the machine {machine.name} has devices of the type {in_quotes(name)}; "
                         "name the amount otherwise"
                     )
                 amounts[name] = parse_extended(text)
@@ -238,7 +240,7 @@ def node_bind_policy_of(part: NodePart) -> NodeBindPolicy:
     return part.cpu_bind_policy or NodeBindPolicy.NONE
 
 
-def read_node_cpu_localities(part: NodePart) -> tuple[CpuLocalityWish, ...]:
+def cpu_locality_wishes_of_node(part: NodePart) -> tuple[CpuLocalityWish, ...]:
     """Return what pods would like to stay within: the node's word, else the kubelet's (C17)."""
     if part.cpu_locality is not None:
         return part.cpu_locality
@@ -301,5 +303,5 @@ def minors_by_type(devices: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
 
 def missing_device(kind: str, minor: int, have: set[int], machine: str) -> str:
     """Say that a machine has no such device, and which it has."""
-    known = f"{kind} {format_cpu_list(have)}" if have else f"no devices of type {shown(kind)}"
+    known = f"{kind} {format_cpu_list(have)}" if have else f"no devices of type {in_quotes(kind)}"
     return f"the machine {machine} has no {kind} {minor}; it has {known}"

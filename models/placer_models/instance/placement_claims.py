@@ -40,7 +40,7 @@ class MoveInFile:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacementClaims:
+class OutcomeInFile:
     """What a file says of its own placement; anyone could have written it.
 
     Attributes:
@@ -57,8 +57,8 @@ class PlacementClaims:
     strategy: NodeStrategy | None = None
 
 
-def claimed_status_faults(
-    claims: PlacementClaims, instance: Instance, placement: Placement
+def answer_status_faults(
+    claims: OutcomeInFile, instance: Instance, placement: Placement
 ) -> Iterator[str]:
     """Yield what is wrong with the claimed status; at most one message.
 
@@ -80,8 +80,8 @@ def claimed_status_faults(
         )
 
 
-def false_moves(
-    claims: PlacementClaims, instance: Instance, placement: Placement, mended: Mended
+def misstated_moves(
+    claims: OutcomeInFile, instance: Instance, placement: Placement, mended: Mended
 ) -> Iterator[tuple[str, str]]:
     """Yield each running pod whose move is claimed wrongly or not at all: its name, and why.
 
@@ -122,7 +122,7 @@ def _listed(rules: Sequence[str]) -> str:
 
 
 def false_tiers(
-    claims: PlacementClaims, measured: Sequence[tuple[Tier, int]]
+    claims: OutcomeInFile, measured: Sequence[tuple[Tier, int]]
 ) -> Iterator[tuple[str, str]]:
     """Yield the name of each tier that is claimed wrongly or left out, and what is wrong.
 

@@ -21,7 +21,7 @@ from placer_models.instance.granted import (
     read_held_share,
 )
 from placer_models.instance.hugepages import pages_to_dict
-from placer_models.instance.placement_claims import MoveInFile, PlacementClaims, TierClaim
+from placer_models.instance.placement_claims import MoveInFile, OutcomeInFile, TierClaim
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import (
     Answer,
@@ -40,7 +40,7 @@ from placer_models.placement import (
 )
 from placer_models.pod import pods_of
 from placer_models.quantity import parse_bytes
-from placer_models.reasons import UnplacedVerdict, verdict_of_reasons
+from placer_models.reasons import UnplacedCause, verdict_of_reasons
 
 Bytes = Annotated[int, Field(ge=0, le=2**60)]
 
@@ -79,7 +79,7 @@ class CommonPlacementFields(TypedDict):
     cpu_milli: tuple[tuple[int, int], ...] | None
 
 
-def read_held_parts(entry: HeldEntry, place: DocumentLocation) -> CommonPlacementFields:
+def read_held_resources(entry: HeldEntry, place: DocumentLocation) -> CommonPlacementFields:
     """Return what an entry holds, sorted; zeros are left out, except those of counted CPUs."""
     pages = []
     for numa, counts in entry.hugepages.items():
@@ -154,13 +154,13 @@ class ContainerEntry(HeldEntry):
     name: str
 
 
-class SeatEntry(HeldEntry):
+class PlaceOnNodeEntry(HeldEntry):
     """What one pod holds of its node."""
 
     containers: tuple[ContainerEntry, ...] = ()
 
 
-class PodEntry(SeatEntry):
+class PodEntry(PlaceOnNodeEntry):
     """Where one pod runs."""
 
     name: str
@@ -212,7 +212,7 @@ class UnplacedEntry(Part):
     name: str
     namespace: str = "default"
     gang: str | None = None
-    verdict: UnplacedVerdict | None = None
+    verdict: UnplacedCause | None = None
     reasons: tuple[str, ...] = ()
     guessed: bool = False
 
@@ -261,7 +261,7 @@ class PlacementFile(Part):
     timing: Json = Field(default_factory=dict)
 
 
-def answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, object]) -> Json:
+def solve_answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, object]) -> Json:
     """Return the document of an answer; pods stand in the order of the instance."""
     placement, tiers, unplaced, moves = _parts(answer)
     running = [runner.pod for runner in instance.running]
@@ -312,7 +312,7 @@ def placement_from_document(document: DocumentInFile) -> Placement:
     return placement_with_file_claims(document)[0]
 
 
-def placement_with_file_claims(document: DocumentInFile) -> tuple[Placement, PlacementClaims]:
+def placement_with_file_claims(document: DocumentInFile) -> tuple[Placement, OutcomeInFile]:
     """Return the placement of a document, and the claims about it, which are not checked here.
 
     Raises:
@@ -321,7 +321,7 @@ def placement_with_file_claims(document: DocumentInFile) -> tuple[Placement, Pla
     """
     place = DocumentLocation(document, Faults([document]))
     file = read_as(PlacementFile, place, nulls=True)
-    claims = PlacementClaims(
+    claims = OutcomeInFile(
         file.status,
         tuple(TierClaim(t.name, t.value, t.bound, t.proven) for t in file.tiers),
         tuple(MoveInFile((m.namespace, m.name), m.source, m.target, m.mends) for m in file.moves),
@@ -399,16 +399,16 @@ def _pod(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
         "namespace": pod.namespace,
         "gang": pod.gang,
         "node": pod.node,
-        **seat_to_json(pod, memory_of),
+        **place_on_node_to_json(pod, memory_of),
     }
 
 
-def seat_to_json(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
+def place_on_node_to_json(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
     """Return what a pod holds of its node."""
     held = held_to_dict(pod, pod.node, memory_of)
     return {
         "cpuset": format_cpu_list(pod.cpuset),
-        **SeatEntry.written(cpu_milli=held.pop("cpu_milli")),
+        **PlaceOnNodeEntry.written(cpu_milli=held.pop("cpu_milli")),
         "containers": [
             {
                 "name": container.name,
@@ -422,7 +422,7 @@ def seat_to_json(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
 
 
 def read_place(
-    entry: SeatEntry, whose: tuple[str, str, str | None, str], place: DocumentLocation
+    entry: PlaceOnNodeEntry, whose: tuple[str, str, str | None, str], place: DocumentLocation
 ) -> PodPlacement:
     """Read what a pod holds of its node.
 
@@ -439,8 +439,8 @@ def read_place(
         gang=gang,
         node=node,
         containers=tuple(
-            ContainerPlacement(c.name, **read_held_parts(c, place.at("containers", i)))
+            ContainerPlacement(c.name, **read_held_resources(c, place.at("containers", i)))
             for i, c in enumerate(entry.containers)
         ),
-        **read_held_parts(entry, place),
+        **read_held_resources(entry, place),
     )

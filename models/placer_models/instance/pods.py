@@ -3,21 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Json, check_name
 from placer_models.host_ports import HostPort
 from placer_models.instance.affinity import (
     affinity_terms,
     affinity_to_dict,
+    file_location_of_term_level,
     node_affinity_to_dict,
     read_node_affinity,
-    spread_constraints,
+    read_spread_constraints,
     spread_to_list,
-    term_level_location,
 )
 from placer_models.instance.cpu_policies import (
-    cpu_policies_to_dict,
+    pod_cpu_policies_to_dict,
     read_bind,
     read_constrained_burst,
     read_exclusive,
@@ -26,7 +26,11 @@ from placer_models.instance.cpu_policies import (
 from placer_models.instance.device_strategies import read_device_strategies
 from placer_models.instance.functions import read_function_selectors
 from placer_models.instance.joint import joint_to_dict, read_joint
-from placer_models.instance.requests import RequestReader, device_type_of, requests_to_dict
+from placer_models.instance.requests import (
+    RequestsAndLimitsReader,
+    device_type_of,
+    requests_to_dict,
+)
 from placer_models.instance.schema import ContainerPart, MemberPart, PodSpecPart, VariantPart
 from placer_models.instance.wish_schema import HostPortPart, TolerationPart
 from placer_models.legal import SpecFault, spec_faults
@@ -41,7 +45,13 @@ from placer_models.pod import (
     Variant,
     without_devices,
 )
-from placer_models.policy import AlignmentScope, BindPolicy, DeviceChoice, DeviceScope, QosClass
+from placer_models.policy import (
+    AlignmentScope,
+    BindPolicy,
+    DeviceChoicePolicy,
+    DeviceScope,
+    QosClass,
+)
 from placer_models.reasons import Illegal
 
 MAX_PODS = 200_000
@@ -60,7 +70,7 @@ _FILE_FIELDS = {
 """Field of a spec -> field of files, where they differ."""
 
 
-class UniqueKeys:
+class TakenNames:
     """The keys given so far of one kind of thing, and where each is given."""
 
     def __init__(self, kind: str) -> None:
@@ -73,7 +83,7 @@ class UniqueKeys:
         if first is not None:
             name = key[1] if key[0] in ("", "default") else "/".join(key)
             place.at("name").fault(
-                f"a {self._kind} {shown(name)} is already given at {first.where}; rename one"
+                f"a {self._kind} {in_quotes(name)} is already given at {first.where}; rename one"
             )
             return False
         self._given[key] = place
@@ -90,10 +100,10 @@ class PodReader:
 
     def __init__(
         self,
-        requests: RequestReader,
+        requests: RequestsAndLimitsReader,
         *,
         on_arm_alone: bool,
-        device_choice: DeviceChoice | None = None,
+        device_choice: DeviceChoicePolicy | None = None,
         skip_illegal: bool = False,
     ) -> None:
         """Begin with no pod read.
@@ -111,7 +121,7 @@ class PodReader:
         self._requests = requests
         self._device_choice = device_choice
         self._on_arm_alone = on_arm_alone
-        self._names = UniqueKeys("pod")
+        self._names = TakenNames("pod")
         self._uids: dict[str, DocumentLocation] = {}
         self._count = 0
 
@@ -176,7 +186,7 @@ class PodReader:
             tolerations=tuple(written.toleration for written in part.tolerations),
             labels=tuple(sorted(part.labels.items())),
             affinity=affinity_terms(part),
-            spread=spread_constraints(part.topology_spread),
+            spread=read_spread_constraints(part.topology_spread),
             functions=read_function_selectors(
                 part.vf_selector,
                 {d.type for c in containers for d in c.requests.devices if d.share},
@@ -283,7 +293,7 @@ class PodReader:
             kind = device_type_of(written)
             if kind not in asked:
                 place.at("requiredTopologyScope", written).fault(
-                    f"this pod asks for no {shown(written)}; a scope is for what it asks for",
+                    f"this pod asks for no {in_quotes(written)}; a scope is for what it asks for",
                     illegal=True,
                 )
             elif kind in scopes:
@@ -323,7 +333,7 @@ class PodReader:
         at = place.at("uid")
         if (first := self._uids.setdefault(part.uid, at)) is not at:
             at.fault(
-                f"a pod of uid {shown(part.uid)} is already given at {first.where}; "
+                f"a pod of uid {in_quotes(part.uid)} is already given at {first.where}; "
                 "a pod has one of its own"
             )
         return part.uid
@@ -385,7 +395,7 @@ def _place_of(fault: SpecFault, part: PodSpecPart, place: DocumentLocation) -> D
                     return at.at("requests", "cpu")
             return at
         case ("affinity", int(index), *_):
-            return term_level_location(part, index, place)
+            return file_location_of_term_level(part, index, place)
         case (str(name), *_):
             return place.at(_FILE_FIELDS.get(name, name))
     return place
@@ -411,7 +421,7 @@ def pod_to_dict(pod: Pod) -> Json:
     return {
         **PodSpecPart.written(name=pod.name, qos=spec.qos),
         **asked,
-        **cpu_policies_to_dict(spec),
+        **pod_cpu_policies_to_dict(spec),
         **PodSpecPart.written(
             numa_policy=spec.alignment,
             numa_scope=spec.scope,

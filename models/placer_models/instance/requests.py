@@ -14,15 +14,15 @@ from placer_models.device_request import (
     WHOLE_GPUS,
     parse_whole,
 )
-from placer_models.files.errors import shown, spelling_suggestion
+from placer_models.files.errors import in_quotes, spelling_suggestion
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.instance.device_shares import (
+    current_share_resource_name,
+    device_requests_for_amounts,
     merged_device_requests,
     read_shares_field,
-    share_resource_name,
     share_to_dict,
-    shares_for_resources,
 )
 from placer_models.instance.hugepages import (
     PREFIX,
@@ -51,7 +51,7 @@ _RESOURCE_REASONS = {
 }
 
 
-def unsupported_resource(name: str) -> str | None:
+def why_resource_is_refused(name: str) -> str | None:
     """Return why a known resource is refused, or None if the name is not that of one."""
     match = _RESOURCE.fullmatch(name)
     if match is None or match.lastgroup is None:
@@ -89,7 +89,7 @@ _PART_OF_A_GPU = re.compile(r"[0-9]*\.[0-9]+|[0-9]+m")
 _TYPE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,251}[A-Za-z0-9])?")
 
 
-class RequestReader:
+class RequestsAndLimitsReader:
     """Reads requests and limits.
 
     Args:
@@ -125,7 +125,7 @@ class RequestReader:
             if want > cap or (want != cap and name not in (CPU, MEMORY)):
                 allowed = "at least" if name in (CPU, MEMORY) else "equal to"
                 place.at("limits", _written(name, limits)).fault(
-                    f"got {shown(limits[_written(name, limits)])}; "
+                    f"got {in_quotes(limits[_written(name, limits)])}; "
                     f"expected a limit {allowed} the request "
                     f"({requests[_written(name, requests)]})",
                     illegal=True,
@@ -158,7 +158,7 @@ class RequestReader:
         text = limits.get(PIDS)
         if text is None or (_WHOLE.fullmatch(text) and 1 <= int(text) <= MAX_PIDS):
             return None if text is None else int(text)
-        place.fault(f"got {shown(text)}; expected 1 to {MAX_PIDS:,} processes", illegal=True)
+        place.fault(f"got {in_quotes(text)}; expected 1 to {MAX_PIDS:,} processes", illegal=True)
         return None
 
     def _swap(self, limits: Mapping[str, str], place: DocumentLocation) -> int | None:
@@ -168,7 +168,7 @@ class RequestReader:
             place.fault("is beside the memory; give limits.memory, too", illegal=True)
             return None
         try:
-            return memory_bytes_of(limits[SWAP])
+            return parse_memory_bytes(limits[SWAP])
         except ValueError as error:
             place.fault(str(error))
             return None
@@ -181,29 +181,29 @@ class RequestReader:
             # A type that no machine has is a legal wish; a slip of the pen is not.
             hint = spelling_suggestion(part.type, {GPU, *self._types}, cutoff=0.75)
             if part.type in GPU_NAMES or hint:
-                why = f"no machine has a device type {shown(part.type)}"
+                why = f"no machine has a device type {in_quotes(part.type)}"
                 problem = f"{why}{hint or f'; write {GPU}'}"
             elif part.type in (CPU, MEMORY) or is_mig_instance(part.type):
-                problem = f"there are no shares of {shown(part.type)}; ask for it in requests"
+                problem = f"there are no shares of {in_quotes(part.type)}; ask for it in requests"
             elif not _TYPE_NAME.fullmatch(part.type):
-                problem = f"{shown(part.type)} is no device type; expected such as {GPU}"
+                problem = f"{in_quotes(part.type)} is no device type; expected such as {GPU}"
             else:
                 continue
             place.at(i, "type").fault(problem)
 
     def _devices(self, asked: Mapping[str, int], place: DocumentLocation) -> list[DeviceRequest]:
         """Return what is asked of devices, by count, by percent or by memory."""
-        if not any(share_resource_name(name) for name in asked):
+        if not any(current_share_resource_name(name) for name in asked):
             return [DeviceRequest(t, n) for t, n in sorted(asked.items()) if n > 0]
         together = {
             name: n
             for name, n in asked.items()
-            if share_resource_name(name) or name in (GPU, RDMA, FPGA)
+            if current_share_resource_name(name) or name in (GPU, RDMA, FPGA)
         }
         others = [
             DeviceRequest(t, n) for t, n in sorted(asked.items()) if n > 0 and t not in together
         ]
-        return [*others, *shares_for_resources(together, place)]
+        return [*others, *device_requests_for_amounts(together, place)]
 
     def _amounts(self, written: Mapping[str, str], place: DocumentLocation) -> dict[str, int]:
         amounts: dict[str, int] = {}
@@ -223,11 +223,11 @@ class RequestReader:
 
     def _refusals(self, name: str, text: str, amounts: Mapping[str, int]) -> Iterator[str]:
         """Yield why a resource is refused by its name; at most one reason."""
-        if reason := unsupported_resource(name):
+        if reason := why_resource_is_refused(name):
             yield reason
         elif name == GPU and _PART_OF_A_GPU.fullmatch(text):
             yield (
-                f"got {shown(text)}; expected a whole number of GPUs: a part of one is asked "
+                f"got {in_quotes(text)}; expected a whole number of GPUs: a part of one is asked "
                 "for in percent, such as koordinator.sh/gpu: 50"
             )
         elif name in amounts:
@@ -239,23 +239,23 @@ class RequestReader:
             )
         elif name.startswith(PREFIX):
             return  # what is wrong with its size is said with its amount
-        elif share_resource_name(name):
+        elif current_share_resource_name(name):
             return
         elif is_mig_instance(name) and name not in mig_device_types():
             hint = spelling_suggestion(name, sorted(mig_device_types()))
-            yield f"no GPU has the MIG profile {shown(name)}{hint}"
+            yield f"no GPU has the MIG profile {in_quotes(name)}{hint}"
         elif name not in (CPU, MEMORY, GPU) and name not in self._types | self._extended:
             # A type that no machine has is a legal wish; a slip of the pen is not.
             hint = spelling_suggestion(name, (CPU, MEMORY, GPU), cutoff=0.75) or _other_gpu(name)
             if name in _NO_PROFILE:
-                yield f"{shown(name)} is no resource; name a profile, such as {MIG}1g.5gb"
+                yield f"{in_quotes(name)} is no resource; name a profile, such as {MIG}1g.5gb"
             elif name.startswith(_SHARE_DOMAINS):
                 hint = spelling_suggestion(name, DEVICE_RESOURCES, cutoff=0.75)
-                yield f"{shown(name)} is no resource{hint} (rule device-name)"
+                yield f"{in_quotes(name)} is no resource{hint} (rule device-name)"
             elif hint:
-                yield f"no machine has a device type {shown(name)}{hint}"
+                yield f"no machine has a device type {in_quotes(name)}{hint}"
             elif not _TYPE_NAME.fullmatch(name):
-                yield f"{shown(name)} is no resource; expected cpu, memory or a device type"
+                yield f"{in_quotes(name)} is no resource; expected cpu, memory or a device type"
 
 
 def _other_gpu(name: str) -> str:
@@ -273,15 +273,21 @@ def check_extended_name(name: str) -> None:
         ValueError: It is not such a name, or means something else already.
 
     """
-    if reason := unsupported_resource(name):
+    if reason := why_resource_is_refused(name):
         raise ValueError(reason)
-    if name in (CPU, MEMORY, *GPU_NAMES) or name.startswith(PREFIX) or share_resource_name(name):
-        raise ValueError(f"{shown(name)} is what a machine has; take another name")
+    if (
+        name in (CPU, MEMORY, *GPU_NAMES)
+        or name.startswith(PREFIX)
+        or current_share_resource_name(name)
+    ):
+        raise ValueError(f"{in_quotes(name)} is what a machine has; take another name")
     if is_mig_instance(device_type_of(name)):
-        raise ValueError(f"{shown(name)} is cut out of a GPU; say by 'mig' which are in MIG mode")
+        raise ValueError(
+            f"{in_quotes(name)} is cut out of a GPU; say by 'mig' which are in MIG mode"
+        )
     if not _TYPE_NAME.fullmatch(name):
         raise ValueError(
-            f"{shown(name)} is no name of a resource; expected such as example.com/licences"
+            f"{in_quotes(name)} is no name of a resource; expected such as example.com/licences"
         )
 
 
@@ -300,7 +306,9 @@ def parse_extended(text: str) -> int:
         amount = parse_bytes(text)
     except ValueError:
         _refuse_negative(text)
-        raise ValueError(f"got {shown(text)}; expected a whole amount, such as 8 or 2k") from None
+        raise ValueError(
+            f"got {in_quotes(text)}; expected a whole amount, such as 8 or 2k"
+        ) from None
     return _at_most(amount, MAX_EXTENDED, text, "1Pi")
 
 
@@ -311,7 +319,7 @@ def device_type_of(written: str) -> str:
     return written.removeprefix("nvidia.com/") if written.startswith(_NVIDIA_INSTANCE) else written
 
 
-def cpu_milli_of(text: str) -> int:
+def parse_cpu_milli(text: str) -> int:
     """Return an amount of CPUs that files may name.
 
     Raises:
@@ -321,7 +329,7 @@ def cpu_milli_of(text: str) -> int:
     return _at_most(parse_milli(text), MAX_CPU_MILLI, text, "1,000,000 CPUs")
 
 
-def memory_bytes_of(text: str) -> int:
+def parse_memory_bytes(text: str) -> int:
     """Return an amount of memory that files may name.
 
     Raises:
@@ -333,34 +341,34 @@ def memory_bytes_of(text: str) -> int:
 
 def _amount(name: str, text: str) -> int:
     if name == CPU:
-        return cpu_milli_of(text)
+        return parse_cpu_milli(text)
     if name == GPU_MEMORY:
         return parse_bytes(text)
-    if share_resource_name(name):
+    if current_share_resource_name(name):
         return parse_whole(text)
     if name == MEMORY:
-        return memory_bytes_of(text)
+        return parse_memory_bytes(text)
     if name.startswith(PREFIX):
         return _at_most(parse_hugepages_amount(name, text), MAX_MEMORY_BYTES, text, "1Pi")
     if not _WHOLE.fullmatch(text):
         _refuse_negative(text)
         raise ValueError(
-            f"got {shown(text)}; expected a whole number of devices of type {shown(name)} "
+            f"got {in_quotes(text)}; expected a whole number of devices of type {in_quotes(name)} "
             "(cpu, memory and gpu are the other resources)"
             if name != GPU
-            else f"got {shown(text)}; expected a whole number of GPUs"
+            else f"got {in_quotes(text)}; expected a whole number of GPUs"
         )
     return _at_most(int(text), MAX_DEVICES, text, f"{MAX_DEVICES:,}")
 
 
 def _refuse_negative(text: str) -> None:
     if _NEGATIVE.fullmatch(text):
-        raise ValueError(f"{shown(text)} is negative; an amount is 0 or more")
+        raise ValueError(f"{in_quotes(text)} is negative; an amount is 0 or more")
 
 
 def _at_most(amount: int, limit: int, text: str, limit_text: str) -> int:
     if amount > limit:
-        raise ValueError(f"got {shown(text)}; expected {limit_text} at most")
+        raise ValueError(f"got {in_quotes(text)}; expected {limit_text} at most")
     return amount
 
 
@@ -378,7 +386,7 @@ def _name(key: str) -> str:
             return hugepages_resource_name(page_bytes_of(key.removeprefix(PREFIX)))
         except ValueError:
             return key  # its amount is refused
-    return share_resource_name(key) or key
+    return current_share_resource_name(key) or key
 
 
 def requests_to_dict(container: Container, limits: ContainerLimits) -> Json:

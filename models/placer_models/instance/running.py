@@ -4,28 +4,33 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from placer_models.bound import bound_to, is_bound_by_policy, numa_nodes_of, pool_on_numa_nodes
+from placer_models.bound import (
+    is_bound_by_policy,
+    numa_nodes_bound_to,
+    numa_nodes_of_cpus,
+    pool_on_numa_nodes,
+)
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.device_share import DeviceShare
-from placer_models.files.errors import counted, cpus_with_verb, shown
+from placer_models.files.errors import counted, cpus_with_verb, in_quotes
 from placer_models.files.faults import DocumentLocation
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.instance.functions import FunctionHolders, held_functions
-from placer_models.instance.guessed_memory import MEMORY, PodWithUnlocatedMemory, guessed_places
+from placer_models.instance.guessed_memory import MEMORY, PodWithUnlocatedMemory, guessed_holdings
 from placer_models.instance.guessed_room import Resource
 from placer_models.instance.hugepages import pages_given
 from placer_models.instance.nodes import missing_device
 from placer_models.instance.pods import PodReader
 from placer_models.instance.requests import device_type_of
 from placer_models.instance.running_defaults import (
-    default_cpus_by_container,
+    default_container_cpus,
     numa_nodes_near,
-    pool_of,
+    pool_cpus,
 )
 from placer_models.instance.schema import RunningPart
-from placer_models.mig import covered_slices, gpu_of
+from placer_models.mig import covered_slices, gpu_of_mig_instance
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
@@ -80,7 +85,7 @@ class RunningReader:
         self._pods.take(part.namespace, part.name, place)
         node = self._nodes.get(part.node)
         if node is None:
-            message = f"no node {shown(part.node)} is given"
+            message = f"no node {in_quotes(part.node)} is given"
             place.at("node").fault(message, name=part.node, known=self._nodes)
             return
         pod = Pod(part.name, part.namespace, spec, limits, self._pods.uid(part, place))
@@ -147,7 +152,7 @@ class RunningReader:
             room[size] = {numa: count for (numa, of), count in held.pages.items() if of == size}
         runners = [_runner(seat) for seat in seats]
         several = len(node.machine.topology.numa_nodes) > 1
-        found = guessed_places(node, owned, runners, room)
+        found = guessed_holdings(node, owned, runners, room)
         for seat, one, laid in zip(seats, runners, found, strict=True):
             seat.guessed |= several and one.is_open
             if seat.memory is None:
@@ -168,7 +173,7 @@ class RunningReader:
         if not qos.owns_cpus:
             if part.cpuset:
                 at.fault(
-                    f"got {shown(part.cpuset)}; {qos} pods run in a pool and own no CPUs: "
+                    f"got {in_quotes(part.cpuset)}; {qos} pods run in a pool and own no CPUs: "
                     "delete the line, or make the pod LSR"
                 )
             return frozenset()
@@ -181,7 +186,7 @@ class RunningReader:
         cpus = parse_cpu_list(part.cpuset)
         if len(cpus) != want and not illegal:
             at.fault(
-                f"got {shown(part.cpuset)}, {counted(len(cpus), 'CPU')}; "
+                f"got {in_quotes(part.cpuset)}, {counted(len(cpus), 'CPU')}; "
                 f"expected the {want} of its request"
             )
             return frozenset()
@@ -196,7 +201,7 @@ class RunningReader:
         if twice := cpus & owners.keys():
             at.fault(
                 f"{cpus_with_verb(twice)} held by the running pod "
-                f"{shown(owners[min(twice)])} already; a CPU has one owner"
+                f"{in_quotes(owners[min(twice)])} already; a CPU has one owner"
             )
         owners.update(dict.fromkeys(cpus, pod.title))
         return cpus
@@ -211,7 +216,8 @@ class RunningReader:
         cpus = parse_cpu_list(part.cpuset or "")
         if not cpus or not all(c in known and known[c].numa_node is not None for c in cpus):
             at.fault(
-                f"got {shown(part.cpuset or '')}; name CPUs of the NUMA nodes of node {node.name} "
+                f"got {in_quotes(part.cpuset or '')}; name CPUs of the NUMA nodes of node "
+                f"{node.name} "
                 f"in whose {pool} pool this pod runs, by its {why}"
             )
             return frozenset()
@@ -248,7 +254,7 @@ class RunningReader:
                 continue
             if given[kind] != requests.count_of(kind) and not illegal:
                 place.at("devices").fault(
-                    f"got {given[kind]} of type {shown(kind)}; "
+                    f"got {given[kind]} of type {in_quotes(kind)}; "
                     f"expected the {requests.count_of(kind)} of its request"
                 )
         # Of an illegal pod a device may count whole, and then with all of its functions.
@@ -273,11 +279,11 @@ class RunningReader:
             return f"gpu {minor} of node {node.name} is in MIG mode; its pods hold instances"
         cuts = self._held[node.name].cuts
         for part in covered_slices(node.mig, kind, minor) if is_mig_instance(kind) else ():
-            first = cuts.setdefault((gpu_of(minor), part), (pod, kind, minor))
+            first = cuts.setdefault((gpu_of_mig_instance(minor), part), (pod, kind, minor))
             if first[1:] != (kind, minor):
                 return (
                     f"{kind} {minor} overlaps an instance that the running pod "
-                    f"{shown(first[0])} holds; instances of a GPU share no slice"
+                    f"{in_quotes(first[0])} holds; instances of a GPU share no slice"
                 )
         return self._held[node.name].devices.take(device, share, pod)
 
@@ -293,7 +299,7 @@ class RunningReader:
                 continue
             if key not in known:
                 at.at(key).fault(
-                    f"node {seat.node.name} has no NUMA node {shown(key)}; "
+                    f"node {seat.node.name} has no NUMA node {in_quotes(key)}; "
                     f"it has {format_cpu_list(room)}"
                 )
             elif size:
@@ -318,7 +324,7 @@ def _runner(seat: _Seat) -> PodWithUnlocatedMemory:
     homes: frozenset[int] | None = frozenset()
     if not spec.qos.owns_cpus and not seat.floats:
         if seat.cpus:
-            homes = numa_nodes_of(seat.cpus, topology)
+            homes = numa_nodes_of_cpus(seat.cpus, topology)
         elif is_bound_by_policy(spec, seat.node):
             homes = None
     return PodWithUnlocatedMemory(
@@ -335,12 +341,14 @@ def _placement(seat: _Seat, owned: Mapping[QosClass, CpuSet]) -> PodPlacement:
     pod, node = seat.pod, seat.node
     if pod.spec.qos.owns_cpus:
         return _placed_on(seat, seat.cpus)
-    pool = pool_of(pod.spec.qos, node, owned)
+    pool = pool_cpus(pod.spec.qos, node, owned)
     # The CPUs only name NUMA nodes: all of the pool there is meant.
-    homes = bound_to(_placed_on(seat, seat.cpus, () if seat.floats else None), pod.spec, node)
+    homes = numa_nodes_bound_to(
+        _placed_on(seat, seat.cpus, () if seat.floats else None), pod.spec, node
+    )
     cpuset = pool_on_numa_nodes(pool, homes, node.machine.topology) if homes else pool
     found = _placed_on(seat, cpuset)
-    if bound_to(found, pod.spec, node) == homes:
+    if numa_nodes_bound_to(found, pod.spec, node) == homes:
         return found
     counts = (pod.spec.requests.cpu_milli, *[0] * len(homes))
     return _placed_on(seat, cpuset, tuple(zip(sorted(homes), counts, strict=False)))
@@ -356,7 +364,7 @@ def _placed_on(
         gang=seat.gang,
         node=node.name,
         cpuset=cpuset,
-        containers=default_cpus_by_container(pod.spec, cpuset, node.machine.topology),
+        containers=default_container_cpus(pod.spec, cpuset, node.machine.topology),
         memory_bytes=tuple(sorted((seat.memory or {}).items())),
         hugepages=tuple(
             (numa, size, count)

@@ -12,7 +12,7 @@ from placer_models.topology import Topology
 _NONE: CpuSet = frozenset()
 
 
-def pool_of(qos: QosClass, node: Node, owned: Mapping[QosClass, CpuSet]) -> CpuSet:
+def pool_cpus(qos: QosClass, node: Node, owned: Mapping[QosClass, CpuSet]) -> CpuSet:
     """Return the CPUs that LS or BE pods of the node run on (C5, C6)."""
     taken = frozenset[int]().union(*owned.values())
     online = node.machine.topology.online - node.out_of_pools(taken)
@@ -54,7 +54,7 @@ def numa_nodes_near(
     return frozenset(local)
 
 
-def default_cpus_by_container(
+def default_container_cpus(
     spec: PodSpec, cpuset: CpuSet, topology: Topology
 ) -> tuple[ContainerPlacement, ...]:
     """Return the CPUs of each container of a pod (rule ``containers``).

@@ -47,7 +47,7 @@ from placer_models.pod import ContainerRole
 from placer_models.policy import (
     AlignmentScope,
     BindPolicy,
-    DeviceChoice,
+    DeviceChoicePolicy,
     DeviceScope,
     NumaStrategy,
     PartitionPolicy,
@@ -191,7 +191,7 @@ class PodSpecPart(Part):
     variants: tuple[VariantPart, ...] = Field(
         (), description="Other devices that the pod asks for on some nodes; the first counts."
     )
-    device_choice: DeviceChoice | None = Field(
+    device_choice: DeviceChoicePolicy | None = Field(
         None, description="Which devices the pod would like its shares of."
     )
     host_ports: tuple[HostPortPart, ...] = Field(
@@ -216,7 +216,7 @@ class PodPart(MemberPart):
     weight: Count = 1
 
 
-class LevelPart(Part):
+class NetworkLevelPart(Part):
     """A level of the network, and the label that names a node's domain there."""
 
     level: Level
@@ -361,7 +361,7 @@ class InstanceFile(Part):
     kind: Literal["Instance"]
     metadata: MetadataPart = MetadataPart()
     machines: tuple[MachineFile, ...] = ()
-    network_topology: tuple[LevelPart, ...] = ()
+    network_topology: tuple[NetworkLevelPart, ...] = ()
     nodes: tuple[NodePart, ...] = ()
     pods: tuple[PodPart, ...] = ()
     gangs: tuple[GangPart, ...] = ()
@@ -371,7 +371,7 @@ class InstanceFile(Part):
     defaults: DefaultsPart | None = Field(
         None, description="What holds where neither a pod nor its node says anything."
     )
-    device_choice: DeviceChoice | None = Field(
+    device_choice: DeviceChoicePolicy | None = Field(
         None, description="Which devices pods that say nothing would like their shares of."
     )
     move_budget: MoveBudget | None = Field(

@@ -116,7 +116,7 @@ class ExpressionPart(Part):
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        expression_of(self)
+        label_expression_of(self)
         return self
 
 
@@ -137,7 +137,7 @@ PodExpressions = Annotated[
 """One expression, or several."""
 
 
-def expression_of(part: ExpressionPart) -> LabelExpression:
+def label_expression_of(part: ExpressionPart) -> LabelExpression:
     """Return what one label must say."""
     return LabelExpression(part.key, part.operator, tuple(sorted({*(part.values or ())})))
 
@@ -170,7 +170,7 @@ class PodSelectorPart(Part):
     @property
     def expressions(self) -> tuple[LabelExpression, ...]:
         """Further conditions on the pod's labels."""
-        return tuple(map(expression_of, self.match_expressions))
+        return tuple(map(label_expression_of, self.match_expressions))
 
 
 class WhenUnsatisfiable(StrEnum):
@@ -275,8 +275,8 @@ class NodeTermPart(Part):
     def term(self) -> NodeTerm:
         """The term."""
         return NodeTerm(
-            tuple(map(expression_of, self.match_expressions)),
-            tuple(map(expression_of, self.match_fields)),
+            tuple(map(label_expression_of, self.match_expressions)),
+            tuple(map(label_expression_of, self.match_fields)),
         )
 
 

@@ -9,10 +9,10 @@ from itertools import chain, count
 import yaml
 
 from placer_models.bound import (
-    bound_to,
     is_bound_by_policy,
-    numa_nodes_held,
-    numa_nodes_of,
+    numa_nodes_bound_to,
+    numa_nodes_of_cpus,
+    numa_nodes_of_memory_and_devices,
     pool_on_numa_nodes,
 )
 from placer_models.cluster import Instance, Machine, Node, RunningPod
@@ -22,7 +22,7 @@ from placer_models.files.part import Json, MetadataPart, none_if_default
 from placer_models.illegal_running import counted_as_legal
 from placer_models.instance.defaults import defaults_to_dict
 from placer_models.instance.demand import demand_to_dict
-from placer_models.instance.device_shares import in_request_order
+from placer_models.instance.device_shares import grants_in_request_order
 from placer_models.instance.gangs import (
     gang_to_dict,
     group_to_dict,
@@ -132,7 +132,7 @@ def running_to_dict(running: RunningPod, node: Node, *, in_gang: bool) -> Json:
     running = counted_as_legal(running)
     pod, placement = running.pod, running.placement
     cpus = _cpus_said(running, node)
-    devices = in_request_order(pod.spec.requests, placement.devices)
+    devices = grants_in_request_order(pod.spec.requests, placement.devices)
     functions: dict[str, dict[int, int]] = {}
     for grant in placement.devices:
         for function in grant.vfs:
@@ -167,12 +167,16 @@ def _cpus_said(running: RunningPod, node: Node) -> CpuSet | None:
     if not (spec.constrained_burst or is_bound_by_policy(spec, node)):
         return None
     topology = node.machine.topology
-    homes = bound_to(place, spec, node)
+    homes = numa_nodes_bound_to(place, spec, node)
     if not homes:
         return frozenset()
-    if numa_nodes_of(place.cpuset, topology) == homes:
+    if numa_nodes_of_cpus(place.cpuset, topology) == homes:
         return place.cpuset
     inside = pool_on_numa_nodes(topology.online, homes, topology)
-    if numa_nodes_of(inside, topology) != homes == numa_nodes_held(place, node):
+    if (
+        numa_nodes_of_cpus(inside, topology)
+        != homes
+        == numa_nodes_of_memory_and_devices(place, node)
+    ):
         return None  # No CPU names a NUMA node without CPUs; what the pod holds there does.
     return inside

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 
-from placer_models.capacity import Quantity
+from placer_models.capacity import DeviceQuantity
 from placer_models.cluster import Machine
 from placer_models.device import GPU, Device, DeviceKey
 from placer_models.device_share import WHOLE_PERCENT, DeviceShare
@@ -26,14 +26,14 @@ def device_set_digest(devices: Iterable[tuple[str, ...]]) -> str:
     return f"{_MARK}{hashlib.sha256(said.encode()).hexdigest()[:8]}"
 
 
-def share_within_device_set(kind: str, mark: str) -> DeviceShare:
+def share_marking_device_set(kind: str, mark: str) -> DeviceShare:
     """Return what is taken of each device of a type by who asks for those with the mark.
 
     A share of a GPU names its memory, and so nobody has a part of a GPU whose memory is taken.
     """
     if kind == GPU:
-        return DeviceShare(memory_percent=WHOLE_PERCENT, capacity=(Quantity(mark, 1),))
-    return DeviceShare(capacity=(Quantity(mark, 1), Quantity(_WHOLE, 1)))
+        return DeviceShare(memory_percent=WHOLE_PERCENT, capacity=(DeviceQuantity(mark, 1),))
+    return DeviceShare(capacity=(DeviceQuantity(mark, 1), DeviceQuantity(_WHOLE, 1)))
 
 
 def device_set_digest_in(share: DeviceShare | None) -> str:
@@ -59,6 +59,6 @@ def _marked(device: Device, marks: Mapping[str, Set[DeviceKey]]) -> Device:
     names = [mark for mark, keys in marks.items() if (device.type, device.minor) in keys]
     if not names:
         return device
-    more = (Quantity(name, 1) for name in (*names, _WHOLE))
+    more = (DeviceQuantity(name, 1) for name in (*names, _WHOLE))
     capacity = sorted((*device.capacity, *more), key=lambda one: one.name)
     return replace(device, capacity=tuple(capacity))

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from placer_models.kubernetes.chosen_devices import share_within_device_set
+from placer_models.kubernetes.chosen_devices import share_marking_device_set
 from placer_models.kubernetes.pod_spec import ReadPodSpec
 from placer_models.pod import Container, ContainerRole, DeviceRequest, JointAllocation, Resources
 from placer_models.policy import AlignmentPolicy, AlignmentScope, DeviceScope, JointScope, Strength
@@ -19,18 +19,18 @@ If CPUs have to be of one NUMA node, there are several such containers, numbered
 _OF_CLAIMS = re.compile(rf"{OF_THE_CLAIMS}(-[0-9]+)?")
 
 
-def is_of_claims(container: str) -> bool:
+def is_claim_container(container: str) -> bool:
     """Return whether the container of this name stands for what its pod has by claims."""
     return _OF_CLAIMS.fullmatch(container) is not None
 
 
-def claim_stand_in_name(index: int) -> str:
+def claim_container_name(index: int) -> str:
     """Return the name of the container that stands for one part of the claims."""
     return f"{OF_THE_CLAIMS}-{index + 1}"
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimedNumaShare:
+class ResourceClaimNumaShare:
     """CPUs of one NUMA node, and devices beside them there."""
 
     cpus: int
@@ -57,7 +57,7 @@ class ClaimedResources:
     scopes: Mapping[str, DeviceScope] = field(default_factory=dict)
     joint: tuple[str, ...] = ()
     joint_scope: JointScope = JointScope.SAME_PCIE
-    numa_parts: tuple[ClaimedNumaShare, ...] = ()
+    numa_parts: tuple[ResourceClaimNumaShare, ...] = ()
     chosen: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
@@ -104,17 +104,17 @@ def _parts(claimed: ClaimedResources) -> Iterator[tuple[str, Resources]]:
     left = Counter(claimed.devices)
     for i, part in enumerate(claimed.numa_parts):
         left.subtract(part.devices)
-        yield claim_stand_in_name(i), Resources(1000 * part.cpus, devices=_requests(part.devices))
+        yield claim_container_name(i), Resources(1000 * part.cpus, devices=_requests(part.devices))
     if not claimed.numa_parts:
         marked = [
-            DeviceRequest(kind, count, share_within_device_set(kind, mark))
+            DeviceRequest(kind, count, share_marking_device_set(kind, mark))
             for (kind, mark), count in sorted(claimed.chosen.items())
         ]
         if devices := sorted((*_requests(left), *marked), key=lambda one: one.type):
             yield OF_THE_CLAIMS, Resources(devices=tuple(devices))
         return
     for i, kind in enumerate(sorted(left.elements()), len(claimed.numa_parts)):
-        yield claim_stand_in_name(i), Resources(devices=(DeviceRequest(kind, 1),))
+        yield claim_container_name(i), Resources(devices=(DeviceRequest(kind, 1),))
 
 
 def _requests(devices: Mapping[str, int]) -> tuple[DeviceRequest, ...]:

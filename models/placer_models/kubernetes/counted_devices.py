@@ -14,7 +14,7 @@ from placer_models.kubernetes.join import MOST_ZONE_DEVICES, NodeFromObjects
 from placer_models.visible_devices import UNNAMED_GPUS
 
 
-def with_counted_devices(joined: NodeFromObjects, types: Set[str]) -> NodeFromObjects:
+def amounts_as_counted_devices(joined: NodeFromObjects, types: Set[str]) -> NodeFromObjects:
     """Return a node with its amounts of devices as devices that are only counted.
 
     A node with several resources of one type, such as GPUs of two vendors, keeps them as amounts:
@@ -61,7 +61,7 @@ def type_asked_by_resource(name: str) -> str:
     return PERCENT_TYPES.get(name) or (GPU if name in DEVICE_RESOURCES else name)
 
 
-def labels_keeping_off_counting_nodes(
+def node_selector_for_listed_devices(
     asked: Iterable[str], counted: Set[tuple[str, str]]
 ) -> tuple[tuple[str, str], ...]:
     """Return the labels that keep a pod off nodes that only count what it asks for otherwise.
@@ -79,7 +79,7 @@ def labels_keeping_off_counting_nodes(
     )
 
 
-def labels_for_devices_known_by_id(
+def node_labels_if_devices_listed(
     joined: NodeFromObjects, counted: Set[tuple[str, str]]
 ) -> tuple[tuple[str, str], ...]:
     """Return the labels of a node that stand for not just counting devices of some resource."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from placer_models.annotations.json_parts import JsonPart
-from placer_models.capacity import Quantity
+from placer_models.capacity import DeviceQuantity
 from placer_models.device import GPU, Device, PartitionTable, VirtualFunction
 from placer_models.device_request import GPU_CORE, GPU_MEMORY, GPU_MEMORY_RATIO, PERCENT_TYPES
 from placer_models.kubernetes.checkpoints.allocate_response import (
@@ -12,7 +12,7 @@ from placer_models.kubernetes.checkpoints.allocate_response import (
     read_allocate_response,
 )
 from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
-from placer_models.kubernetes.checkpoints.go_types import BYTES, CheckpointError
+from placer_models.kubernetes.checkpoints.go_types import BYTES, KubeletCheckpointError
 from placer_models.kubernetes.names import (
     DEVICE_CHECKPOINTS,
     GPU_MODELS,
@@ -172,7 +172,7 @@ def _functions(part: ObjectField) -> tuple[VirtualFunction, ...]:
     return tuple(found[minor] for minor in sorted(found))
 
 
-def _capacity(kind: str, amounts: ResourceList, part: ObjectField) -> tuple[Quantity, ...]:
+def _capacity(kind: str, amounts: ResourceList, part: ObjectField) -> tuple[DeviceQuantity, ...]:
     """Return the other quantities of a device that pods may take a part of."""
     found = []
     for name, amount in sorted(amounts.other.items()):
@@ -182,7 +182,7 @@ def _capacity(kind: str, amounts: ResourceList, part: ObjectField) -> tuple[Quan
             if amount != 100:
                 part.refuse(f"{name} is {amount}; a device has 100 of it")
         elif name != kind:
-            found.append(Quantity(name, amount))
+            found.append(DeviceQuantity(name, amount))
     return tuple(found)
 
 
@@ -223,7 +223,7 @@ def _checkpoints(whole: JsonPart) -> tuple[HeldByKubelet, ...]:
 def _response(part: JsonPart) -> AllocateResponse:
     try:
         return read_allocate_response(BYTES.read(part.text(), ""))
-    except CheckpointError:
+    except KubeletCheckpointError:
         part.refuse(f"got {part.got}; expected bytes in base64, as the kubelet's checkpoint has it")
     except ValueError as error:
         part.refuse(f"{error}; expected it as the kubelet's checkpoint has it")

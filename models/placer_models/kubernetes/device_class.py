@@ -38,7 +38,7 @@ def device_class_part(found: Object) -> DeviceClassPart:
     spec = root.get("spec")
     return DeviceClassPart(
         identity,
-        selectors_in(spec.get("selectors")),
+        cel_expressions_in(spec.get("selectors")),
         tuple(
             {name: value.value for name, value in item.members().items()}
             for item in spec.get("config").items()
@@ -48,7 +48,7 @@ def device_class_part(found: Object) -> DeviceClassPart:
     )
 
 
-def selectors_in(part: ObjectField) -> tuple[str, ...]:
+def cel_expressions_in(part: ObjectField) -> tuple[str, ...]:
     """Return the expressions of a list of selectors.
 
     Raises:

@@ -38,7 +38,7 @@ _TOKEN = re.compile(
 _END = ""
 
 
-class SelectorError(ValueError):
+class UnsupportedSelectorError(ValueError):
     """A selector that goes beyond what Placer understands."""
 
 
@@ -103,7 +103,7 @@ def read_cel_selector(expression: str) -> CelSelector:
     """Read a selector.
 
     Raises:
-        SelectorError: It is more than comparisons of a device, joined by ``&&``.
+        UnsupportedSelectorError: It is more than comparisons of a device, joined by ``&&``.
 
     """
     return _Reader(_tokens(expression)).whole()
@@ -116,7 +116,7 @@ def _tokens(expression: str) -> list[tuple[str, str]]:
     while at < len(rest):
         match = _TOKEN.match(rest, at)
         if match is None or match.lastgroup is None:
-            raise SelectorError(f"'{rest[at:].strip()[:20]}' is not understood")
+            raise UnsupportedSelectorError(f"'{rest[at:].strip()[:20]}' is not understood")
         found.append((match.lastgroup, match[match.lastgroup]))
         at = match.end()
     return found
@@ -171,11 +171,11 @@ class _Reader:
             if method == "compareTo":
                 sign = self._sign()
                 if self._value() != 0:
-                    raise SelectorError("compareTo is compared with 0 only")
+                    raise UnsupportedSelectorError("compareTo is compared with 0 only")
             elif method in ("isGreaterThan", "isLessThan"):
                 sign = ">" if method == "isGreaterThan" else "<"
             else:
-                raise SelectorError(f"'{method}' is not understood")
+                raise UnsupportedSelectorError(f"'{method}' is not understood")
             return DeviceComparison(reference.subject, reference.name, sign, value)
         if self._next()[1] not in _TURNED:
             return self._flag(reference, on=True)
@@ -185,7 +185,7 @@ class _Reader:
     @staticmethod
     def _flag(reference: _Reference, *, on: bool) -> DeviceComparison:
         if reference.subject is not DeviceSelectorField.ATTRIBUTE:
-            raise SelectorError(f"device.{reference.subject} is compared with nothing")
+            raise UnsupportedSelectorError(f"device.{reference.subject} is compared with nothing")
         return DeviceComparison(reference.subject, reference.name, "==", on)
 
     def _reference(self) -> _Reference:
@@ -197,7 +197,7 @@ class _Reader:
         if subject == DeviceSelectorField.DRIVER:
             return _Reference(DeviceSelectorField.DRIVER)
         if subject not in (DeviceSelectorField.ATTRIBUTE, DeviceSelectorField.CAPACITY):
-            raise SelectorError(f"'device.{subject}' is not understood")
+            raise UnsupportedSelectorError(f"'device.{subject}' is not understood")
         self._wants("[")
         domain = self._text()
         self._wants("]")
@@ -229,7 +229,7 @@ class _Reader:
                     else parse_version(inside)
                 )
             except ValueError as error:
-                raise SelectorError(str(error)) from None
+                raise UnsupportedSelectorError(str(error)) from None
         self._at -= 1
         return self._refuse()
 
@@ -268,4 +268,6 @@ class _Reader:
 
     def _refuse(self) -> NoReturn:
         text = self._next()[1]
-        raise SelectorError(f"'{text}' is not understood" if text else "it ends too early")
+        raise UnsupportedSelectorError(
+            f"'{text}' is not understood" if text else "it ends too early"
+        )

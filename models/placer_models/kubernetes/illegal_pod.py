@@ -3,12 +3,12 @@
 from placer_models.device import GPU
 from placer_models.device_request import DEVICE_RESOURCES, PERCENT_TYPES, WHOLE_GPUS
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import RequestContext, containers_of, device_amounts
+from placer_models.kubernetes.pod_containers import PodRequestContext, containers_of, device_amounts
 from placer_models.kubernetes.pod_spec import (
     ReadPodSpec,
-    exclusive_of,
-    labels_for_terms,
+    exclusive_policy_of,
     limits_of,
+    pod_labels_seen_by_terms,
     qos_of,
 )
 from placer_models.kubernetes.pod_terms import resolve_written_terms
@@ -16,7 +16,7 @@ from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 
 
-def asked_by_illegal(part: KubePod, reading: RequestContext, cpus: int) -> ReadPodSpec:
+def asked_by_illegal(part: KubePod, reading: PodRequestContext, cpus: int) -> ReadPodSpec:
     """Return what counts of what such a pod asks for: all but devices and CPUs of its own.
 
     These it has as far as somebody names them. Its wishes about other pods count, too.
@@ -29,13 +29,13 @@ def asked_by_illegal(part: KubePod, reading: RequestContext, cpus: int) -> ReadP
     """
     qos = qos_of(part, owns_cpus=cpus > 0)
     containers, _ = containers_of(part, reading, with_devices=False)
-    exclusive, strength = exclusive_of(part, qos)
+    exclusive, strength = exclusive_policy_of(part, qos)
     spec = PodSpec(
         containers,
         qos,
         alignment=part.alignment or AlignmentPolicy.NONE,
         tolerations=part.constraints.tolerations,
-        labels=labels_for_terms(part, reading),
+        labels=pod_labels_seen_by_terms(part, reading),
         affinity=resolve_written_terms(
             part.constraints.affinity, part.identity.namespace, reading.around
         )[0],
@@ -46,7 +46,7 @@ def asked_by_illegal(part: KubePod, reading: RequestContext, cpus: int) -> ReadP
     return ReadPodSpec(spec, limits_of(part), shared_milli=beyond)
 
 
-def device_types_asked(part: KubePod, reading: RequestContext) -> frozenset[str]:
+def device_types_asked(part: KubePod, reading: PodRequestContext) -> frozenset[str]:
     """Return the types of the devices that a pod asks for, whole or in part, rightly or not."""
     names = device_amounts(part, reading)
     return frozenset(map(_type_of, names))

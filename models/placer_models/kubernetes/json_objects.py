@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from placer_models.annotations.json_parts import refuse_json_constant
-from placer_models.files.errors import InputError, shown
+from placer_models.files.errors import InputError, in_quotes
 from placer_models.kubernetes.chunks import (
     CHUNK,
     MAX_OBJECT_CHARACTERS,
     ChunkValue,
-    ObjectChunk,
-    Utf8Stream,
+    ListItemOrDocument,
+    Utf8Reader,
 )
 
 _AFTER = frozenset(",:]} \t\r\n")
 _BLANKS = re.compile(r"[ \t\r\n]*+")
 
 
-def iterate_json_objects(chunks: Utf8Stream, file: str) -> Iterator[ObjectChunk]:
+def iterate_json_objects(chunks: Utf8Reader, file: str) -> Iterator[ListItemOrDocument]:
     """Yield each item of a List, and each of the file's values, as soon as it ends.
 
     Raises:
@@ -32,10 +32,10 @@ def iterate_json_objects(chunks: Utf8Stream, file: str) -> Iterator[ObjectChunk]
             yield from _object(text)
         else:
             value, line, written = text.value()
-            yield ObjectChunk(value, line, written)
+            yield ListItemOrDocument(value, line, written)
 
 
-def _object(text: "_Text") -> Iterator[ObjectChunk]:
+def _object(text: "_Text") -> Iterator[ListItemOrDocument]:
     """Yield the items of the List that begins here, or the single object."""
     begun = text.line
     root: dict[str, ChunkValue] = {}
@@ -53,7 +53,7 @@ def _object(text: "_Text") -> Iterator[ObjectChunk]:
             text.take("[", "a list")
             while text.mark() != "]":
                 value, line, item = text.value()
-                yield ObjectChunk(value, line, item, root)
+                yield ListItemOrDocument(value, line, item, root)
                 if text.mark() != "]":
                     text.take(",", "',' or ']': the list is cut off, so get it again")
             text.take("]", "']'")
@@ -61,7 +61,7 @@ def _object(text: "_Text") -> Iterator[ObjectChunk]:
             root[key], _, between = text.value()
             written.append(between)
     written.append(text.take("}", "'}'"))
-    yield ObjectChunk(root, text.line if is_list else begun, "".join(written), None, is_list)
+    yield ListItemOrDocument(root, text.line if is_list else begun, "".join(written), None, is_list)
 
 
 class _Text:
@@ -72,7 +72,7 @@ class _Text:
 
     """
 
-    def __init__(self, chunks: Utf8Stream, file: str) -> None:
+    def __init__(self, chunks: Utf8Reader, file: str) -> None:
         self._chunks = chunks
         self._file = file
         self._window = ""
@@ -132,7 +132,7 @@ class _Text:
 
         """
         rest = self._window[self._at : self._at + 20]
-        got = shown(rest) if rest else "the end of the file: it was cut off, so get it again"
+        got = in_quotes(rest) if rest else "the end of the file: it was cut off, so get it again"
         raise InputError(self._file, self.line, "", f"is not JSON: {expected}, got {got}")
 
     def _more(self) -> bool:

@@ -106,7 +106,7 @@ def is_same(device: Device, listed: ListedDevice) -> bool:
     return bool(other.bus_id) and device.bus_id == other.bus_id
 
 
-def assign_minors(devices: list[ListedDevice]) -> list[int]:
+def minors_from_device_names(devices: list[ListedDevice]) -> list[int]:
     """Return a minor for each device of one type on a node.
 
     It is the number at the end of the device's name if these numbers are distinct; otherwise
@@ -138,14 +138,14 @@ def cpu_of_listed_device(listed: ListedDevice) -> ReportedCpu | None:
     return ReportedCpu(id, core, package, max(0, numa))
 
 
-def is_all_cpus_device(listed: ListedDevice) -> bool:
+def is_device_of_all_cpus(listed: ListedDevice) -> bool:
     """Return whether a device stands for all CPUs of its node, whose ids other objects give."""
     return (
-        is_multi_cpu_device(listed) and listed.number(*CPU_NUMA, f"{CPU_DRIVER}/socketID") is None
+        is_cpu_group_device(listed) and listed.number(*CPU_NUMA, f"{CPU_DRIVER}/socketID") is None
     )
 
 
-def is_multi_cpu_device(listed: ListedDevice) -> bool:
+def is_cpu_group_device(listed: ListedDevice) -> bool:
     """Return whether a device stands for several CPUs, some of which a claim takes."""
     return CPU_CAPACITY in listed.capacity_milli
 

@@ -6,7 +6,7 @@ from typing import NoReturn, TypeVar
 
 from placer_models.annotations.json_parts import AnnotationError, JsonPart, parse_json
 from placer_models.device_request import shown_escaped
-from placer_models.files.cursor import Cursor
+from placer_models.files.cursor import LocatedValue
 from placer_models.files.tree import Path, field_path_text
 from placer_models.records import record
 from placer_models.spreading import OWN_PREFIX
@@ -75,7 +75,7 @@ def object_title(kind: str, namespace: str, name: str) -> str:
 
 
 @record(frozen=True, slots=True)
-class ObjectField(Cursor):
+class ObjectField(LocatedValue):
     """One value of an object, with its path. null counts as left out."""
 
     title: str

@@ -53,7 +53,7 @@ def devices_of_entry(
         named = _by_id(id, kind, devices)
         found |= named
         unknown += [] if named else [id]
-    if (unknown or not entry.ids) and (told := gpus_of(entry.response, devices)):
+    if (unknown or not entry.ids) and (told := gpus_given_by_plugin(entry.response, devices)):
         return frozenset(found | {(GPU, minor) for minor in told})
     if unknown and modes and all(id.startswith(_INSTANCE) for id in entry.ids):
         return frozenset((GPU, minor) for minor, _ in modes)
@@ -71,12 +71,14 @@ def gpus_unknown_to_node(entry: HeldByKubelet, devices: Sequence[Device]) -> fro
     """
     kind = type_of(entry.resource)
     known = {_uuid(device.id) for device in devices if device.type == kind}
-    if not known or "" in known or gpus_of(entry.response, devices):
+    if not known or "" in known or gpus_given_by_plugin(entry.response, devices):
         return frozenset()
     return frozenset(uuid for uuid in map(_uuid, entry.ids) if uuid) - known
 
 
-def gpus_of(response: AllocateResponse, devices: Sequence[Device]) -> frozenset[int] | None:
+def gpus_given_by_plugin(
+    response: AllocateResponse, devices: Sequence[Device]
+) -> frozenset[int] | None:
     """Return the GPUs that a plugin gave to a container, or None if it is unknown which."""
     known = False
     for vendor in GpuVendor:

@@ -17,7 +17,7 @@ from placer_models.annotations.names import (
 from placer_models.annotations.resource_spec import ResourceSpec, read_resource_spec
 from placer_models.annotations.resource_status import (
     NumaShare,
-    ResourceStatus,
+    ResourceStatusAnnotation,
     read_resource_status,
 )
 from placer_models.device import GPU
@@ -149,8 +149,8 @@ class KubePod:
     cpus: ResourceSpec = NO_SPEC
     alignment: AlignmentPolicy | None = None
     devices: DeviceRequestAnnotations = NO_WISHES
-    status: ResourceStatus | None = None
-    memory_status: ResourceStatus | None = None
+    status: ResourceStatusAnnotation | None = None
+    memory_status: ResourceStatusAnnotation | None = None
     allocated: tuple[DeviceAllocation, ...] | None = None
     claims: tuple[PodClaim, ...] = ()
     volumes: PodVolumes = NO_VOLUMES
@@ -187,7 +187,7 @@ def pod_part(found: Object) -> KubePod:
     if node:
         containers = _resized(containers, spec, root.get("status"))
     if claimed := claimed_resources(root.get("status")):
-        containers = tuple(without_claimed(one, claimed) for one in containers)
+        containers = tuple(container_without_claimed(one, claimed) for one in containers)
     own, own_limits = _requests(spec.get("resources"))
     cpus = first_annotation_of(root, RESOURCE_SPEC)
     given, laid = (
@@ -268,7 +268,9 @@ def _container(part: ObjectField, *, init: bool = False) -> KubeContainer:
     return KubeContainer(part.get("name").text(), role, requests, limits, _visible(part.get("env")))
 
 
-def without_claimed(one: KubeContainer, claimed: frozenset[tuple[str, str]]) -> KubeContainer:
+def container_without_claimed(
+    one: KubeContainer, claimed: frozenset[tuple[str, str]]
+) -> KubeContainer:
     """Return a container without the resources, (container, resource), that claims give it."""
 
     def less(amounts: ResourceList) -> ResourceList:

@@ -11,7 +11,7 @@ from placer_models.device_request import (
     DeviceRequestError,
     devices_asked,
     undo_request_translation,
-    without_whole_share,
+    without_share_if_whole,
 )
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.kubernetes.object_fields import IllegalPodObjectError
@@ -31,7 +31,7 @@ _Amounts = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class RequestContext:
+class PodRequestContext:
     """The facts about a cluster that are needed to read its pods' requests.
 
     Attributes:
@@ -55,7 +55,11 @@ class RequestContext:
 
 
 def containers_of(
-    part: KubePod, reading: RequestContext, *, with_limits: bool = False, with_devices: bool = True
+    part: KubePod,
+    reading: PodRequestContext,
+    *,
+    with_limits: bool = False,
+    with_devices: bool = True,
 ) -> tuple[tuple[Container, ...], tuple[DeviceRequest, ...]]:
     """Return the containers of a pod, and what they ask of devices.
 
@@ -110,7 +114,7 @@ def containers_of(
     return tuple(containers), tuple(demands)
 
 
-def device_amounts(part: KubePod, reading: RequestContext) -> Counter[str]:
+def device_amounts(part: KubePod, reading: PodRequestContext) -> Counter[str]:
     """Return what a pod asks of devices, by name of the resource, summed over its containers."""
     found: Counter[str] = Counter()
     for one in _with_own(part):
@@ -148,7 +152,7 @@ def _with_own(part: KubePod) -> tuple[KubeContainer, ...]:
     return (KubeContainer(OF_THE_POD, role, itself, part.own_limits), *kept)
 
 
-def _devices(other: _Amounts, reading: RequestContext) -> dict[str, int]:
+def _devices(other: _Amounts, reading: PodRequestContext) -> dict[str, int]:
     """Return what is asked of devices that are known one by one, or of shares of them."""
     return {
         name: amount
@@ -201,5 +205,5 @@ def _demands(part: KubePod, one: KubeContainer, asked: _Amounts) -> tuple[Device
 
 
 def _requests(demands: Sequence[DeviceRequest]) -> tuple[DeviceRequest, ...]:
-    found = map(without_whole_share, demands)
+    found = map(without_share_if_whole, demands)
     return tuple(sorted(found, key=lambda request: (request.type, request.share is not None)))

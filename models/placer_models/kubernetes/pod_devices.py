@@ -9,7 +9,7 @@ from placer_models.annotations.device_hint import (
     DeviceTopologyScope,
     HintOperator,
     Selector,
-    with_hint_applied,
+    with_device_hint_applied,
 )
 from placer_models.device import FunctionSelector
 from placer_models.pod import Container, DeviceRequest
@@ -28,7 +28,7 @@ def with_percent_as_device_count(demand: DeviceRequest, hint: DeviceHint | None)
     """Return a demand, its percent turned into a number of devices if a hint says so."""
     if hint is None or hint.strategy is not AllocateHintStrategy.REQUESTS_AS_COUNT:
         return demand
-    return with_hint_applied(demand, hint, ())
+    return with_device_hint_applied(demand, hint, ())
 
 
 def device_scopes_asked(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from placer_models.annotations.device_hint import device_strategies_of
 from placer_models.annotations.resource_spec import CpuBindPolicy, CpuExclusivePolicy
 from placer_models.device_request import DeviceRequestError
-from placer_models.kubernetes.counted_devices import labels_keeping_off_counting_nodes
+from placer_models.kubernetes.counted_devices import node_selector_for_listed_devices
 from placer_models.kubernetes.names import (
     BEING_DELETED,
     KNOWS_CPUS,
@@ -16,13 +16,13 @@ from placer_models.kubernetes.names import (
 )
 from placer_models.kubernetes.object_fields import IllegalPodObjectError
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import RequestContext, containers_of, device_amounts
+from placer_models.kubernetes.pod_containers import PodRequestContext, containers_of, device_amounts
 from placer_models.kubernetes.pod_devices import (
     device_scopes_asked,
     inexpressible_demands,
     virtual_function_selectors,
 )
-from placer_models.kubernetes.pod_terms import interpret_spread_constraints, resolve_written_terms
+from placer_models.kubernetes.pod_terms import complete_spread_constraints, resolve_written_terms
 from placer_models.legal import spec_faults
 from placer_models.limits import NO_LIMITS, ContainerLimits, PodLimits
 from placer_models.pod import Container, ContainerRole, PodSpec
@@ -53,7 +53,7 @@ class ReadPodSpec:
 
 def asked_by(
     part: KubePod,
-    reading: RequestContext,
+    reading: PodRequestContext,
     *,
     owns_cpus: bool = False,
     select: Iterable[tuple[str, str]] = (),
@@ -77,7 +77,7 @@ def asked_by(
     hints, joint = part.devices.hints, part.devices.joint
     together = joint.types if joint else ()
     bind, bind_strength = _bind(part, qos)
-    exclusive, exclusive_strength = exclusive_of(part, qos)
+    exclusive, exclusive_strength = exclusive_policy_of(part, qos)
     all_milli = PodSpec(containers).requests.cpu_milli
     if owns_cpus and part.pod_class.qos is None and qos.owns_cpus:
         containers = tuple(map(_sharing_nothing, containers))
@@ -102,9 +102,9 @@ def asked_by(
             node_affinity=part.constraints.node_affinity,
             tolerations=part.constraints.tolerations,
             joint=joint if joint and set(joint.types) <= asked else None,
-            labels=labels_for_terms(part, reading),
+            labels=pod_labels_seen_by_terms(part, reading),
             affinity=affinity,
-            spread=interpret_spread_constraints(part.constraints.spread, reading.around),
+            spread=complete_spread_constraints(part.constraints.spread, reading.around),
             host_ports=part.constraints.host_ports,
             scopes=device_scopes_asked(hints, asked),
             exclusive=exclusive,
@@ -183,7 +183,7 @@ def _bind(part: KubePod, qos: QosClass) -> tuple[CpuBindPolicy, Strength]:
     return policy if bursts else CpuBindPolicy.DEFAULT, Strength.PREFERRED
 
 
-def exclusive_of(part: KubePod, qos: QosClass) -> tuple[ExclusivePolicy | None, Strength]:
+def exclusive_policy_of(part: KubePod, qos: QosClass) -> tuple[ExclusivePolicy | None, Strength]:
     """Return the exclusive policy of a pod, None where it is the scheduler's default."""
     required, preferred = part.cpus.required_exclusive, part.cpus.preferred_exclusive
     policy = required or preferred or CpuExclusivePolicy.DEFAULT
@@ -192,7 +192,7 @@ def exclusive_of(part: KubePod, qos: QosClass) -> tuple[ExclusivePolicy | None, 
     return ExclusivePolicy(policy.value), Strength.REQUIRED if required else Strength.PREFERRED
 
 
-def labels_for_terms(part: KubePod, reading: RequestContext) -> Labels:
+def pod_labels_seen_by_terms(part: KubePod, reading: PodRequestContext) -> Labels:
     """Return the labels of a pod that terms about other pods look at."""
     found = {k: v for k, v in part.identity.labels.items() if k in reading.label_keys}
     if part.leaving and reading.around.some_leave:
@@ -203,7 +203,7 @@ def labels_for_terms(part: KubePod, reading: RequestContext) -> Labels:
 
 
 def _selector(
-    part: KubePod, qos: QosClass, more: Iterable[tuple[str, str]], reading: RequestContext
+    part: KubePod, qos: QosClass, more: Iterable[tuple[str, str]], reading: PodRequestContext
 ) -> tuple[tuple[str, str], ...]:
     """Return the labels that its node must have, those for known CPUs and NUMA nodes included."""
     selector = dict((*part.constraints.selector, *part.constraints.features, *more))
@@ -215,7 +215,7 @@ def _selector(
             selector.update([TAKES_DEFAULT_ALIGNMENT])
         if reading.counted:
             selector.update(
-                labels_keeping_off_counting_nodes(device_amounts(part, reading), reading.counted)
+                node_selector_for_listed_devices(device_amounts(part, reading), reading.counted)
             )
     return tuple(sorted(selector.items()))
 

@@ -252,7 +252,7 @@ def spread_constraint_of(part: ObjectField, own: Labels) -> SpreadConstraint:
     )
 
 
-def interpret_spread_constraints(
+def complete_spread_constraints(
     written: Iterable[SpreadConstraint], around: TermContext
 ) -> tuple[SpreadConstraint, ...]:
     """Return the constraints of a pod as its cluster means them.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from placer_models.kubernetes.device_class import selectors_in
+from placer_models.kubernetes.device_class import cel_expressions_in
 from placer_models.kubernetes.node_access import NodesWithAccess, node_access_of_selector
 from placer_models.kubernetes.object_fields import Object, ObjectField, ObjectIdentity, identity_of
 from placer_models.quantity import parse_amount_rounding_up
@@ -224,7 +224,7 @@ def _request(part: ObjectField, name: str) -> ClaimRequest:
     return ClaimRequest(
         name,
         part.get("deviceClassName").text(),
-        selectors_in(part.get("selectors")),
+        cel_expressions_in(part.get("selectors")),
         None if mode == "All" else part.get("count").integer(1, least=1),
         _amounts(part.get("capacity", "requests")),
         tuple(lacks),

@@ -16,7 +16,7 @@ from placer_models.files.reading import file_reading_progress
 from placer_models.files.tree import Path as FieldPath
 from placer_models.files.tree import field_line_number
 from placer_models.files.yaml_tree import read_yaml
-from placer_models.kubernetes.chunks import ObjectChunk, Utf8Stream
+from placer_models.kubernetes.chunks import ListItemOrDocument, Utf8Reader
 from placer_models.kubernetes.json_objects import iterate_json_objects
 from placer_models.kubernetes.object_fields import Object
 from placer_models.kubernetes.yaml_objects import yaml_parts
@@ -99,7 +99,7 @@ def read_objects(path: Path) -> Iterator[Found]:
         try:
             opened = _opened(path, stack)
             tell = stack.enter_context(file_reading_progress(file, _size_bytes(path)))
-            yield from _objects(Utf8Stream(opened, file, tell), path, file)
+            yield from _objects(Utf8Reader(opened, file, tell), path, file)
         except InputError as error:
             yield error
         except UnicodeDecodeError as error:
@@ -125,13 +125,13 @@ def _size_bytes(path: Path) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def _objects(chunks: Utf8Stream, path: Path, file: str) -> Iterator[Found]:
+def _objects(chunks: Utf8Reader, path: Path, file: str) -> Iterator[Found]:
     is_yaml = path.suffix in (".yaml", ".yml")
     is_json = path.suffix == ".json" or (
         not is_yaml and _JSON_START.match(chunks.head()) is not None
     )
     held: list[Found] = []  # the last item so far, which may have been cut off with its List
-    unnamed: list[ObjectChunk] = []  # items to which their List may give a kind at its end
+    unnamed: list[ListItemOrDocument] = []  # items to which their List may give a kind at its end
     count = 0
     try:
         for part in (iterate_json_objects if is_json else yaml_parts)(chunks, file):
@@ -168,7 +168,7 @@ def _cut_off(file: str, line: int, count: int) -> InputError:
     )
 
 
-def _lacks_kind(part: ObjectChunk) -> bool:
+def _lacks_kind(part: ListItemOrDocument) -> bool:
     return isinstance(part.value, dict) and not ("kind" in part.value or "apiVersion" in part.value)
 
 
@@ -178,7 +178,7 @@ def _kind_of_items(root: Object) -> str:
     return kind.removesuffix("List") if isinstance(kind, str) and kind.endswith("List") else ""
 
 
-def _object(part: ObjectChunk, root: Object, file: str, *, is_json: bool) -> Found:
+def _object(part: ListItemOrDocument, root: Object, file: str, *, is_json: bool) -> Found:
     value = part.value
     if not isinstance(value, dict):
         what = "a list" if isinstance(value, list) else "no mapping"

@@ -7,19 +7,24 @@ from functools import lru_cache
 import yaml
 
 from placer_models.files.anchors import AliasError, YamlAnchors
-from placer_models.files.errors import InputError, shown
-from placer_models.files.tree import MAX_DEPTH, ScalarValue, as_json
+from placer_models.files.errors import InputError, in_quotes
+from placer_models.files.tree import MAX_DEPTH, ScalarValue, tree_to_json
 from placer_models.files.yaml_tree import MERGE_KEY, MERGES
-from placer_models.kubernetes.chunks import CHUNK, MAX_OBJECT_CHARACTERS, ChunkValue, ObjectChunk
+from placer_models.kubernetes.chunks import (
+    CHUNK,
+    MAX_OBJECT_CHARACTERS,
+    ChunkValue,
+    ListItemOrDocument,
+)
 
 _AT_END = "; the file ends here: if it was cut off, get it again"
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def parts_of_yaml_events(
-    text: "KeptText", file: str, anchors: YamlAnchors[ChunkValue] | None = None
-) -> Iterator[ObjectChunk]:
+def iterate_yaml_objects(
+    text: "LineKeepingStream", file: str, anchors: YamlAnchors[ChunkValue] | None = None
+) -> Iterator[ListItemOrDocument]:
     """Yield the items of Lists as they end, and each document at its end.
 
     An alias stands for the very part that has its anchor, in another item too. Tags are refused, as
@@ -35,7 +40,7 @@ def parts_of_yaml_events(
 
     """
     try:
-        yield from _parts(text, file, empty_yaml_anchors() if anchors is None else anchors)
+        yield from _parts(text, file, initial_yaml_anchors() if anchors is None else anchors)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         context = f" {error.context}" if error.context else ""
@@ -50,12 +55,14 @@ def parts_of_yaml_events(
         raise InputError(file, None, "", f"is not YAML: {error.reason}") from None
 
 
-def empty_yaml_anchors() -> YamlAnchors[ChunkValue]:
+def initial_yaml_anchors() -> YamlAnchors[ChunkValue]:
     """Return the anchors of a document before there are any."""
     return YamlAnchors(_parts_of)
 
 
-def _parts(kept: "KeptText", file: str, anchors: YamlAnchors[ChunkValue]) -> Iterator[ObjectChunk]:
+def _parts(
+    kept: "LineKeepingStream", file: str, anchors: YamlAnchors[ChunkValue]
+) -> Iterator[ListItemOrDocument]:
     offset = kept.offset
     parser = _LOADER(kept)
     root: ChunkValue = None
@@ -80,13 +87,17 @@ def _parts(kept: "KeptText", file: str, anchors: YamlAnchors[ChunkValue]) -> Ite
                     if key == MERGE_KEY and not event.style:
                         raise _refused(file, offset, event, MERGES)
                     if key in here:
-                        raise _refused(file, offset, event, f"the key {shown(key)} is given twice")
+                        raise _refused(
+                            file, offset, event, f"the key {in_quotes(key)} is given twice"
+                        )
                     continue
                 value: ChunkValue = event.value if event.style else _value(event.value)
                 if event.anchor:
                     anchors.name(event.anchor, value)
                 if here is items and here is not None:
-                    yield ObjectChunk(value, offset + event.start_mark.line + 1, "", _fields(root))
+                    yield ListItemOrDocument(
+                        value, offset + event.start_mark.line + 1, "", _fields(root)
+                    )
                 elif type(here) is dict:
                     here[str(key)], key = value, None
                 elif type(here) is list:
@@ -123,20 +134,22 @@ def _parts(kept: "KeptText", file: str, anchors: YamlAnchors[ChunkValue]) -> Ite
                 ended, here = here, above.pop()
                 key = None
                 if here is items and here is not None:
-                    yield ObjectChunk(
+                    yield ListItemOrDocument(
                         ended, offset + begun.line + 1, kept.text(begun, event), _fields(root)
                     )
             elif what is yaml.DocumentEndEvent:
                 is_list = items is not None
                 line = offset + event.start_mark.line + 1 if is_list else offset + begun.line + 1
                 text = "" if is_list else kept.text(begun, event)
-                yield ObjectChunk(root, line, text, None, is_list)
+                yield ListItemOrDocument(root, line, text, None, is_list)
                 root = items = None
-                anchors = empty_yaml_anchors()
+                anchors = initial_yaml_anchors()
             elif what is yaml.AliasEvent:
                 value = _aliased(event, anchors, [*above, here], items, file, offset)
                 if here is items and here is not None:
-                    yield ObjectChunk(value, offset + event.start_mark.line + 1, "", _fields(root))
+                    yield ListItemOrDocument(
+                        value, offset + event.start_mark.line + 1, "", _fields(root)
+                    )
                 elif type(here) is list:
                     here.append(value)
                 elif type(here) is dict and key is not None:
@@ -187,12 +200,12 @@ def _refused(file: str, offset: int, event: yaml.Event, message: str) -> InputEr
 @lru_cache(65_536)
 def _value(text: str) -> ChunkValue:
     """Return the value of a text without quotes, as in our own files."""
-    value = as_json(ScalarValue(text, quoted=False, line=0))
+    value = tree_to_json(ScalarValue(text, quoted=False, line=0))
     assert not isinstance(value, list | dict)
     return value
 
 
-class KeptText:
+class LineKeepingStream:
     """A text that a parser reads piece by piece, of which the lines of the current object are kept.
 
     Attributes:

@@ -15,11 +15,15 @@ from placer_models.kubernetes.chunks import (
     CHUNK,
     MAX_OBJECT_CHARACTERS,
     ChunkValue,
-    ObjectChunk,
-    Utf8Stream,
+    ListItemOrDocument,
+    Utf8Reader,
 )
 from placer_models.kubernetes.plain_yaml import PlainYaml
-from placer_models.kubernetes.yaml_events import KeptText, empty_yaml_anchors, parts_of_yaml_events
+from placer_models.kubernetes.yaml_events import (
+    LineKeepingStream,
+    initial_yaml_anchors,
+    iterate_yaml_objects,
+)
 
 _MARK = "---\n"
 _HEAD = re.compile(r"(?:---\n)?((?:(?!---|items:|[.%])[^\n]*\n){0,50})items:\n( *)- ")
@@ -32,7 +36,7 @@ _MOST_OF_ONE = 4 * CHUNK
 """A single document larger than this is left to libyaml."""
 
 
-def yaml_parts(chunks: Utf8Stream, file: str) -> Iterator[ObjectChunk]:
+def yaml_parts(chunks: Utf8Reader, file: str) -> Iterator[ListItemOrDocument]:
     """Yield the items of Lists as they end, and each document at its end.
 
     Raises:
@@ -55,7 +59,7 @@ class _Window:
 
     """
 
-    def __init__(self, chunks: Utf8Stream) -> None:
+    def __init__(self, chunks: Utf8Reader) -> None:
         self._chunks = chunks
         self.text = ""
         self.at = 0
@@ -99,7 +103,7 @@ class _Reader:
     plain: PlainYaml
     file: str
 
-    def document(self) -> Iterator[ObjectChunk]:
+    def document(self) -> Iterator[ListItemOrDocument]:
         """Yield the parts of the next document."""
         window = self.window
         head = _HEAD.match(window.text, window.at)
@@ -113,7 +117,9 @@ class _Reader:
         yield from self._items(start, head[2], root)
         yield from self._by_events(start)
 
-    def _items(self, start: str, indent: str, root: dict[str, ChunkValue]) -> Iterator[ObjectChunk]:
+    def _items(
+        self, start: str, indent: str, root: dict[str, ChunkValue]
+    ) -> Iterator[ListItemOrDocument]:
         """Yield the items of a List, but for its last one, as far as each can be read by itself."""
         window, column = self.window, len(indent) + len("- ")
         dash, left = f"\n{indent}- ", re.compile(rf"\n(?= {{0,{len(indent)}}}[^ \n])")
@@ -128,7 +134,7 @@ class _Reader:
             text = " " * column + written[column:]
             value = self.plain.mapping(text, column)
             if value is not None:
-                part = ObjectChunk(value, window.line + 1, text, root)
+                part = ListItemOrDocument(value, window.line + 1, text, root)
             elif not left.search(written, 0, len(written) - 1) and (
                 found := self._item_by_events(start, written)
             ):
@@ -138,18 +144,18 @@ class _Reader:
             yield part
             window.take(at + 1)
 
-    def _item_by_events(self, start: str, written: str) -> ObjectChunk | None:
+    def _item_by_events(self, start: str, written: str) -> ListItemOrDocument | None:
         """Return an item that libyaml can read by itself."""
-        texts, anchors = iter((start, written)), empty_yaml_anchors()
+        texts, anchors = iter((start, written)), initial_yaml_anchors()
         before = self.window.line - _lines_in(start)
         try:
-            kept = KeptText(lambda size: next(texts, ""), before)
-            item, *rest = parts_of_yaml_events(kept, self.file, anchors)
+            kept = LineKeepingStream(lambda size: next(texts, ""), before)
+            item, *rest = iterate_yaml_objects(kept, self.file, anchors)
         except (InputError, ValueError):
             return None
         return item if len(rest) == 1 and not anchors else None
 
-    def _single(self) -> Iterator[ObjectChunk]:
+    def _single(self) -> Iterator[ListItemOrDocument]:
         """Yield the parts of a document that is no plain List."""
         window = self.window
         while True:
@@ -163,16 +169,16 @@ class _Reader:
             text = window.text[window.at + marked * len(_MARK) : end]
             value = self.plain.mapping(text)
             if value is not None and "items" not in value:
-                yield ObjectChunk(value, window.line + marked + 1, text)
+                yield ListItemOrDocument(value, window.line + marked + 1, text)
                 window.take(end)
                 return
         yield from self._by_events("")
 
-    def _by_events(self, start: str) -> Iterator[ObjectChunk]:
+    def _by_events(self, start: str) -> Iterator[ListItemOrDocument]:
         """Yield the rest of a document, as libyaml reads it after its first lines."""
         rest = _Rest(self.window, start)
-        kept = KeptText(rest.read, self.window.line - _lines_in(start), rest.is_last)
-        yield from parts_of_yaml_events(kept, self.file)
+        kept = LineKeepingStream(rest.read, self.window.line - _lines_in(start), rest.is_last)
+        yield from iterate_yaml_objects(kept, self.file)
 
 
 class _Rest:

@@ -11,13 +11,13 @@ are two classes with a handful of sets, not 12,870.
 """
 
 from placer_models.links.allowed import (
+    allowed_device_sets,
     count_offered_device_sets,
     free_counts_within_scope,
-    has_set,
+    has_set_when_empty,
     is_partition,
-    offered_sets,
+    partition_table_sets_left,
     partitions_matter_for,
-    partitions_of,
     scope_places_of_classes,
 )
 from placer_models.links.best import best_pair_minimum, best_pair_sum, best_selection
@@ -34,38 +34,42 @@ from placer_models.links.board import (
     total_distance,
 )
 from placer_models.links.permitted import (
-    best_permitted,
+    best_permitted_devices,
     best_permitted_gpu_link_sum,
-    best_permitted_minimum,
+    best_permitted_slowest_pair,
 )
-from placer_models.links.usable import devices_in_usable_sets, most_disjoint_sets, usable_set_counts
+from placer_models.links.usable import (
+    most_disjoint_sets,
+    usable_set_counts,
+    usable_set_device_count,
+)
 
 __all__ = [
     "DeviceSet",
     "LinkedDeviceClasses",
+    "allowed_device_sets",
     "best_pair_minimum",
     "best_pair_sum",
-    "best_permitted",
+    "best_permitted_devices",
     "best_permitted_gpu_link_sum",
-    "best_permitted_minimum",
+    "best_permitted_slowest_pair",
     "best_selection",
     "count_device_selections",
     "count_offered_device_sets",
     "counts_by_class",
     "device_classes_by_links",
-    "devices_in_usable_sets",
     "free_counts_within_scope",
-    "has_set",
+    "has_set_when_empty",
     "is_partition",
     "lowest_free_minors",
     "most_disjoint_sets",
-    "offered_sets",
     "pair_minimum",
     "pair_sum",
+    "partition_table_sets_left",
     "partitions_matter_for",
-    "partitions_of",
     "scope_places_of_classes",
     "selections",
     "total_distance",
     "usable_set_counts",
+    "usable_set_device_count",
 ]

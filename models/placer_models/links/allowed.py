@@ -49,10 +49,10 @@ def free_counts_within_scope(
             yield room
 
 
-def has_set(board: LinkedDeviceClasses, size: int, scope: DeviceScope) -> bool:
+def has_set_when_empty(board: LinkedDeviceClasses, size: int, scope: DeviceScope) -> bool:
     """Return whether the empty board has any set of the size that a pod may have."""
     return any(
-        bool(partitions_of(board, size, room)) if board.honored else sum(room) >= size
+        bool(partition_table_sets_left(board, size, room)) if board.honored else sum(room) >= size
         for room in free_counts_within_scope(board, size, board.sizes, scope)
     )
 
@@ -73,7 +73,7 @@ def partitions_matter_for(board: LinkedDeviceClasses, size: int) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def partitions_of(
+def partition_table_sets_left(
     board: LinkedDeviceClasses, size: int, free: ClassCounts
 ) -> tuple[DeviceSet, ...]:
     """Return the partitions of the size within the free counts, best first."""
@@ -86,7 +86,7 @@ def partitions_of(
     return tuple(sorted(found, key=lambda s: (-s.pair_minimum, -s.pair_sum)))
 
 
-def offered_sets(
+def allowed_device_sets(
     board: LinkedDeviceClasses, size: int, free: ClassCounts, scope: DeviceScope = DeviceScope.NODE
 ) -> tuple[DeviceSet, ...]:
     """Return every inequivalent set that a pod may have within the free counts, best first.
@@ -94,7 +94,7 @@ def offered_sets(
     This is `selections` for a pod that keeps to the scope; where the board is honored, only
     partitions are returned.
     """
-    listed = partitions_of if board.honored else selections
+    listed = partition_table_sets_left if board.honored else selections
     found = [
         s
         for room in free_counts_within_scope(board, size, free, scope)
@@ -108,7 +108,7 @@ def count_offered_device_sets(
 ) -> int:
     """Return how many sets `offered_sets` returns, without listing any but partitions."""
     if board.honored:
-        return len(offered_sets(board, size, free, scope))
+        return len(allowed_device_sets(board, size, free, scope))
     return sum(
         count_device_selections(board, size, room)
         for room in free_counts_within_scope(board, size, free, scope)
@@ -124,7 +124,9 @@ def most_disjoint_partitions(
     Counts that fit into the free counts together stand for disjoint sets of devices, because
     it does not matter which devices of a class a partition takes. So this packs counts.
     """
-    fitting = [p.counts for p in partitions_of(board, size, free) if p.pair_minimum >= least]
+    fitting = [
+        p.counts for p in partition_table_sets_left(board, size, free) if p.pair_minimum >= least
+    ]
     useful = tuple(
         count if any(counts[i] for counts in fitting) else 0 for i, count in enumerate(free)
     )

@@ -7,7 +7,7 @@ from functools import lru_cache
 from placer_models.goals import USABLE_SET_SIZES
 from placer_models.links.board import DeviceSet, LinkedDeviceClasses
 from placer_models.links.cliques import best_clique_minimum
-from placer_models.links.heaviest import best_sum, heaviest_sets
+from placer_models.links.heaviest import heaviest_set_pair_sum, heaviest_sets
 from placer_models.links.merged import MergedClasses, merged_by_bandwidth
 from placer_models.links.usable import most_disjoint_sets
 
@@ -30,7 +30,7 @@ def best_pair_sum(board: LinkedDeviceClasses, size: int) -> int | None:
     if size > sum(board.sizes):
         return None
     merged = merged_by_bandwidth(board)
-    return best_sum(merged, merged.counts(board.sizes), size) if size > 1 else 0
+    return heaviest_set_pair_sum(merged, merged.counts(board.sizes), size) if size > 1 else 0
 
 
 @lru_cache(maxsize=65536)
@@ -52,7 +52,7 @@ def best_selection(
     nearest = _Nearest(board, free, size)
     for group_counts in sorted(heaviest_sets(merged, group_free, size, least), reverse=True):
         nearest.search(merged, group_counts, _links_lost(merged, group_free, group_counts))
-    return DeviceSet(nearest.counts, least, best_sum(merged, group_free, size, least))
+    return DeviceSet(nearest.counts, least, heaviest_set_pair_sum(merged, group_free, size, least))
 
 
 def _links_lost(merged: MergedClasses, free: tuple[int, ...], chosen: tuple[int, ...]) -> int:

@@ -9,9 +9,7 @@ from placer_models.device import GPU, Device, LinkMatrix, PartitionTable, is_mig
 from placer_models.records import CachedHash, record
 
 
-def partitions_within_devices(
-    table: PartitionTable, minors: Sequence[int]
-) -> frozenset[frozenset[int]]:
+def gpu_partitions_among(table: PartitionTable, minors: Sequence[int]) -> frozenset[frozenset[int]]:
     """Return the partitions that consist of these devices only.
 
     A partition with a device that is broken or missing cannot be made.
@@ -20,7 +18,7 @@ def partitions_within_devices(
     return frozenset(frozenset(part) for part in table if known.issuperset(part))
 
 
-def interchangeable(parts: frozenset[frozenset[int]], a: int, b: int) -> bool:
+def are_alike_in_partitions(parts: frozenset[frozenset[int]], a: int, b: int) -> bool:
     """Return whether the partitions stay the same when the two devices change places."""
     return all(part ^ {a, b} in parts for part in parts if (a in part) != (b in part))
 
@@ -115,9 +113,9 @@ def device_classes_by_links(
         for d in ordered
     ]
     minors = [d.minor for d in ordered]
-    parts = partitions_within_devices(table or (), minors)
+    parts = gpu_partitions_among(table or (), minors)
     groups = equivalence_classes(
-        rows, facts, lambda a, b: interchangeable(parts, minors[a], minors[b])
+        rows, facts, lambda a, b: are_alike_in_partitions(parts, minors[a], minors[b])
     )
     first = [ordered[group[0]] for group in groups]
     inner = tuple(rows[group[0]][group[1]] if len(group) > 1 else 0 for group in groups)

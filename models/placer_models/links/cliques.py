@@ -29,7 +29,7 @@ def best_clique_minimum(merged: MergedClasses, counts: tuple[int, ...], size: in
     low, high = 0, len(speeds) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if largest_clique_size(merged, counts, speeds[middle]) >= size:
+        if largest_device_clique_size(merged, counts, speeds[middle]) >= size:
             low = middle
         else:
             high = middle - 1
@@ -51,7 +51,7 @@ def fast_neighbours(merged: MergedClasses, counts: tuple[int, ...], least: int) 
     ]
 
 
-def most_devices_in_clique(
+def clique_device_limit_by_group(
     merged: MergedClasses, counts: tuple[int, ...], least: int
 ) -> tuple[int, ...]:
     """Return how many devices of each group one clique can have."""
@@ -60,13 +60,13 @@ def most_devices_in_clique(
     )
 
 
-def largest_clique_size(merged: MergedClasses, counts: tuple[int, ...], least: int) -> int:
+def largest_device_clique_size(merged: MergedClasses, counts: tuple[int, ...], least: int) -> int:
     """Return the size of the largest set of devices in which no pair is slower than ``least``.
 
     Bron and Kerbosch with a pivot: at most 3 ** (groups / 3) leaves.
     """
     near = fast_neighbours(merged, counts, least)
-    worth = most_devices_in_clique(merged, counts, least)
+    worth = clique_device_limit_by_group(merged, counts, least)
     best = 0
 
     def grow(total: int, open_mask: int, done: int) -> None:

@@ -4,12 +4,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from placer_models.links.board import number_of_device_pairs
-from placer_models.links.cliques import fast_neighbours, most_devices_in_clique
+from placer_models.links.cliques import clique_device_limit_by_group, fast_neighbours
 from placer_models.links.merged import MergedClasses
 
 
 @lru_cache(maxsize=65536)
-def best_sum(merged: MergedClasses, counts: tuple[int, ...], size: int, least: int = 0) -> int:
+def heaviest_set_pair_sum(
+    merged: MergedClasses, counts: tuple[int, ...], size: int, least: int = 0
+) -> int:
     """Return the largest pair sum of ``size`` devices of which no pair is below ``least``.
 
     Such a set must exist: ``least`` is at most what ``best_clique_minimum`` says.
@@ -25,7 +27,7 @@ def heaviest_sets(
 ) -> tuple[tuple[int, ...], ...]:
     """Return every set that has the largest pair sum, as counts per group."""
     search = _Search(merged, counts, least, ties=True)
-    search.best = best_sum(merged, counts, size, least)
+    search.best = heaviest_set_pair_sum(merged, counts, size, least)
     search.run(size)
     return tuple(search.found)
 
@@ -47,7 +49,7 @@ class _Search:
 
     def __post_init__(self) -> None:
         self.near = fast_neighbours(self.merged, self.counts, self.least)
-        self.most = most_devices_in_clique(self.merged, self.counts, self.least)
+        self.most = clique_device_limit_by_group(self.merged, self.counts, self.least)
         self.chosen = [0] * len(self.counts)
         self.order = [
             sorted(range(len(row)), key=row.__getitem__, reverse=True)

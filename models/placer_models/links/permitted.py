@@ -5,22 +5,22 @@ from functools import lru_cache
 
 from placer_models.links.allowed import (
     ClassCounts,
+    allowed_device_sets,
     free_counts_within_scope,
-    offered_sets,
-    partitions_of,
+    partition_table_sets_left,
 )
 from placer_models.links.best import best_selection
 from placer_models.links.board import DeviceSet, LinkedDeviceClasses, pair_sum
 from placer_models.links.cliques import best_clique_minimum
-from placer_models.links.heaviest import best_sum
+from placer_models.links.heaviest import heaviest_set_pair_sum
 from placer_models.links.merged import merged_by_bandwidth
-from placer_models.links.usable import devices_in_usable_sets
+from placer_models.links.usable import usable_set_device_count
 from placer_models.policy import DeviceScope
 
 ANYWHERE = DeviceScope.NODE
 
 
-def best_permitted_minimum(
+def best_permitted_slowest_pair(
     board: LinkedDeviceClasses, size: int, scope: DeviceScope = ANYWHERE
 ) -> int | None:
     """Return the fastest slowest pair of the sets that a pod may have on the empty board.
@@ -28,7 +28,7 @@ def best_permitted_minimum(
     The value is in centi GB/s, or None if the pod may have no set.
     """
     if board.honored:
-        parts = offered_sets(board, size, board.sizes, scope)
+        parts = allowed_device_sets(board, size, board.sizes, scope)
         return parts[0].pair_minimum if parts else None
     merged = merged_by_bandwidth(board)
     found = (
@@ -46,11 +46,11 @@ def best_permitted_gpu_link_sum(
     The value is in centi GB/s, or None if the pod may have no set.
     """
     if board.honored:
-        parts = offered_sets(board, size, board.sizes, scope)
+        parts = allowed_device_sets(board, size, board.sizes, scope)
         return max((part.pair_sum for part in parts), default=None)
     merged = merged_by_bandwidth(board)
     found = [
-        best_sum(merged, merged.counts(room), size) if size > 1 else 0
+        heaviest_set_pair_sum(merged, merged.counts(room), size) if size > 1 else 0
         for room in free_counts_within_scope(board, size, board.sizes, scope)
         if sum(room) >= size
     ]
@@ -58,7 +58,7 @@ def best_permitted_gpu_link_sum(
 
 
 @lru_cache(maxsize=65536)
-def best_permitted(
+def best_permitted_devices(
     board: LinkedDeviceClasses, size: int, free: ClassCounts, scope: DeviceScope = ANYWHERE
 ) -> DeviceSet | None:
     """Return the best free set that a pod may have, or None if there is none.
@@ -85,7 +85,7 @@ def _best(
     found: list[DeviceSet] = []
     for room in free_counts_within_scope(board, size, free, scope):
         if partitions:
-            found += partitions_of(board, size, room)
+            found += partition_table_sets_left(board, size, room)
         elif best := best_selection(board, size, room):
             found.append(best)
     places = (board.numa_nodes, board.packages, board.switches)
@@ -96,7 +96,7 @@ def _best(
             -chosen.pair_minimum,
             -chosen.pair_sum,
             *(_places(chosen.counts, place_of) for place_of in places),
-            -devices_in_usable_sets(board, left),
+            -usable_set_device_count(board, left),
             -pair_sum(board, left),
             tuple(-count for count in chosen.counts),
         )

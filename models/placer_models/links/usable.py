@@ -5,18 +5,18 @@ from functools import lru_cache
 from operator import mul
 
 from placer_models.goals import USABLE_SET_SIZES
-from placer_models.links.allowed import most_disjoint_partitions, partitions_of
+from placer_models.links.allowed import most_disjoint_partitions, partition_table_sets_left
 from placer_models.links.board import LinkedDeviceClasses
 from placer_models.links.cliques import (
     best_clique_minimum,
     bit_positions,
+    clique_device_limit_by_group,
     fast_neighbours,
-    most_devices_in_clique,
 )
 from placer_models.links.merged import MergedClasses, classes_merged_by_speed, merged_by_bandwidth
 
 
-def devices_in_usable_sets(board: LinkedDeviceClasses, free: tuple[int, ...]) -> int:
+def usable_set_device_count(board: LinkedDeviceClasses, free: tuple[int, ...]) -> int:
     """Return how many devices are in the most disjoint fast sets, summed over the usual sizes.
 
     Each size of ``USABLE_SET_SIZES`` is counted by itself.
@@ -38,7 +38,7 @@ def most_disjoint_sets(board: LinkedDeviceClasses, size: int, free: tuple[int, .
     partition table is honored all these sets are partitions.
     """
     if board.honored:
-        whole = partitions_of(board, size, board.sizes)
+        whole = partition_table_sets_left(board, size, board.sizes)
         return most_disjoint_partitions(board, size, free, whole[0].pair_minimum) if whole else 0
     if size < 2:
         return sum(free) if size == 1 else 0
@@ -96,7 +96,7 @@ def _cliques_with(
     fast: MergedClasses, counts: tuple[int, ...], near: list[int], pick: int, size: int
 ) -> Iterator[tuple[int, ...]]:
     """Yield each clique of the size, as counts, that has a device of the group."""
-    most = most_devices_in_clique(fast, counts, 1)
+    most = clique_device_limit_by_group(fast, counts, 1)
 
     def extend(chosen: tuple[int, ...], left: int, open_mask: int) -> Iterator[tuple[int, ...]]:
         if left == 0:
@@ -121,7 +121,7 @@ def _core(
     """Return the counts, with 0 for groups that can be in no clique, and the graph of the rest."""
     while True:
         near = fast_neighbours(fast, counts, 1)
-        most = most_devices_in_clique(fast, counts, 1)
+        most = clique_device_limit_by_group(fast, counts, 1)
         kept = tuple(
             count if most[i] + sum(most[j] for j in bit_positions(near[i])) >= size else 0
             for i, count in enumerate(counts)

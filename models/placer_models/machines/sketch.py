@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from placer_models.cluster import Machine
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU, Device
-from placer_models.instance.machine_cores import key_by_cpu
+from placer_models.instance.machine_cores import group_number_by_cpu
 from placer_models.instance.machine_links import SELF, Kinds, link_matrix
 from placer_models.machines.affinity_columns import (
     GpuPlaces,
@@ -25,7 +25,7 @@ RDMA = "rdma"
 
 
 @dataclass(frozen=True, slots=True)
-class GpuSketch:
+class GpuInText:
     """What a text says about one GPU."""
 
     minor: int
@@ -35,7 +35,7 @@ class GpuSketch:
 
 
 @dataclass(frozen=True, slots=True)
-class MachineSketch:
+class MachineFromText:
     """What a text says about a machine.
 
     Attributes:
@@ -47,7 +47,7 @@ class MachineSketch:
 
     """
 
-    gpus: tuple[GpuSketch, ...]
+    gpus: tuple[GpuInText, ...]
     nics: tuple[str, ...]
     kinds: tuple[tuple[str | None, ...], ...]
     source: str
@@ -55,7 +55,7 @@ class MachineSketch:
 
 
 def to_machine(
-    sketch: MachineSketch,
+    sketch: MachineFromText,
     name: str,
     gb_per_s_per_link: float | None,
     gb_per_s_by_kind: Mapping[str, float],
@@ -102,7 +102,7 @@ def to_machine(
 def _topology(architecture: str, places: GpuPlaces, cores: Collection[frozenset[int]]) -> Topology:
     numa_of = {cpu: node for node, cpus in places.nodes.items() for cpu in cpus}
     present = frozenset(numa_of) | places.loose
-    core_of = key_by_cpu(cores, present, "core")
+    core_of = group_number_by_cpu(cores, present, "core")
     package_of = _packages(places)
     return Topology(
         architecture=architecture,
@@ -119,7 +119,9 @@ def _packages(places: GpuPlaces) -> dict[int | None, int]:
     return {node: i for i, node in enumerate(n for n, cpus in places.nodes.items() if cpus)}
 
 
-def _devices(sketch: MachineSketch, places: GpuPlaces, dead: Collection[int]) -> tuple[Device, ...]:
+def _devices(
+    sketch: MachineFromText, places: GpuPlaces, dead: Collection[int]
+) -> tuple[Device, ...]:
     count = len(sketch.gpus)
     switches = _groups(sketch.kinds, ("PIX",))
     roots = _groups(sketch.kinds, ("PIX", "PXB", "PSB"))

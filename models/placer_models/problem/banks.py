@@ -15,7 +15,7 @@ from placer_models.device_share import (
 from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.links.board import LinkedDeviceClasses
 from placer_models.mig import MigPlacement
-from placer_models.policy import DeviceChoice
+from placer_models.policy import DeviceChoicePolicy
 from placer_models.records import record
 from placer_models.selectors import Labels
 
@@ -99,7 +99,7 @@ class ShareNeed:
     strategy: DeviceRequestFanOut | None = None
     whole: bool = False
     size_percent: int = 1
-    choice: DeviceChoice | None = None
+    choice: DeviceChoicePolicy | None = None
 
     def least_on(self, board: LinkedDeviceClasses) -> int:
         """Return from how many devices of a board of the type a pod gets the share at least."""

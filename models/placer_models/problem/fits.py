@@ -80,7 +80,7 @@ class JointFit:
     each: tuple[int, ...] = ()
 
 
-class LocalityFit(NamedTuple):
+class FewestCellsAndPackages(NamedTuple):
     """The fewest places that hold a pod with all that it has, on the empty node.
 
     Attributes:

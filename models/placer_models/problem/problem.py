@@ -29,9 +29,14 @@ from placer_models.problem.dimensions import (
     amounts_at_milli_per_cpu,
     cell_dimensions,
 )
-from placer_models.problem.fits import ContainerFit, JointFit, LocalityFit
+from placer_models.problem.fits import ContainerFit, FewestCellsAndPackages, JointFit
 from placer_models.problem.node_state import CoreDistinction, NodeState
-from placer_models.problem.tasks import NO_AFFINITIES, GangTask, InNodeAffinity, ProblemAffinities
+from placer_models.problem.tasks import (
+    NO_AFFINITIES,
+    InNodeAffinity,
+    ProblemAffinities,
+    ProblemGang,
+)
 from placer_models.records import CachedHash, record
 
 
@@ -165,7 +170,7 @@ class Fit(CachedHash):
     fewest_cpu_cells: int | None = None
     cpus_apart: int = 1
     containers: tuple[ContainerFit, ...] = ()
-    locality: LocalityFit | None = None
+    locality: FewestCellsAndPackages | None = None
     spread_wished: bool = False
     ask: AskByResourceClass | None = None
     weight_missed: int = 0
@@ -200,7 +205,7 @@ class Fit(CachedHash):
 
 
 @record(frozen=True, slots=True)
-class KindSummary:
+class KindHardware:
     """What holds for all nodes of a kind.
 
     Attributes:
@@ -245,7 +250,7 @@ class Problem:
     nodes: Sequence[NodeState]
     shapes: tuple[Shape, ...]
     pods: tuple[int, ...]
-    gangs: tuple[GangTask, ...]
+    gangs: tuple[ProblemGang, ...]
     fits: tuple[tuple[Fit | None, ...], ...]
     priorities: tuple[int, ...]
     dimensions: tuple[Dimension, ...]
@@ -260,12 +265,12 @@ class Problem:
     homes: tuple[tuple[int, "Choice | None"], ...] = ()
     move_budget: int = 0
     on_kinds: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    _of_kinds: Mapping[int, KindSummary] | None = field(
+    _of_kinds: Mapping[int, KindHardware] | None = field(
         default=None, init=False, compare=False, repr=False
     )
 
     @property
-    def of_kinds(self) -> Mapping[int, KindSummary]:
+    def of_kinds(self) -> Mapping[int, KindHardware]:
         """What holds for the nodes of each kind that there is; worked out once.
 
         What is asked of each shape asks this, and not each node: there may be millions of pairs.
@@ -317,8 +322,8 @@ class Problem:
         return tuple(self.shapes[one] for one in sorted(set(self.on_kinds[shape])))
 
 
-def _summaries(nodes: Sequence[NodeState]) -> dict[int, KindSummary]:
-    found: dict[int, KindSummary] = {}
+def _summaries(nodes: Sequence[NodeState]) -> dict[int, KindHardware]:
+    found: dict[int, KindHardware] = {}
     seen = set[tuple[int, int, int, int]]()
     for node in nodes:
         # Nodes that stand alike, such as idle ones, have their parts in common.
@@ -326,9 +331,9 @@ def _summaries(nodes: Sequence[NodeState]) -> dict[int, KindSummary]:
         if parts in seen:
             continue
         seen.add(parts)
-        known = found.get(node.kind, KindSummary(0, 0, None))
+        known = found.get(node.kind, KindHardware(0, 0, None))
         bank = node.bank(GPU)
-        found[node.kind] = KindSummary(
+        found[node.kind] = KindHardware(
             max(known.cells, len(node.cells)),
             max(known.core_sizes, len({core.threads for core in node.cores})),
             known.board if bank is None else bank.board,

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from placer_models.affinity import AffinityLevel
-from placer_models.domains import EACH_NODE, NodeDomains
-from placer_models.network import GatherOrSpread
+from placer_models.domains import EACH_NODE, DomainByNode
+from placer_models.network import LevelRuleKind
 from placer_models.records import record
 
 
@@ -19,13 +19,13 @@ class ProblemLevelRule:
     """
 
     level: int
-    grouping: GatherOrSpread
+    grouping: LevelRuleKind
     required: bool
     count: int
 
 
 @record(frozen=True, slots=True)
-class GangTask:
+class ProblemGang:
     """One gang: its pods by index, and what it is worth.
 
     Attributes:
@@ -65,7 +65,7 @@ class ProblemAffinityTerm:
     required: bool
     weight: int
     here: Mapping[int, int]
-    domains: NodeDomains = EACH_NODE
+    domains: DomainByNode = EACH_NODE
 
     def domain(self, node: int) -> int:
         """Return the number of the domain that a node is in."""
@@ -73,7 +73,7 @@ class ProblemAffinityTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class DomainTask:
+class ProblemDomainLimit:
     """How many pods domains of nodes may have, as in ``DomainLimit``.
 
     Attributes:
@@ -91,7 +91,7 @@ class DomainTask:
     matches: frozenset[int]
     required: bool
     most: int
-    domains: NodeDomains
+    domains: DomainByNode
     here: tuple[int, ...]
     beyond_fewest: bool
 
@@ -107,7 +107,7 @@ class ProblemAffinities:
     """
 
     tasks: tuple[ProblemAffinityTerm, ...] = ()
-    limits: tuple[DomainTask, ...] = ()
+    limits: tuple[ProblemDomainLimit, ...] = ()
     barred: tuple[frozenset[int], ...] = ()
 
     def bars(self, shape: int, node: int) -> bool:

@@ -81,7 +81,7 @@ def running_named(instance: Instance, key: NamespacedName) -> list[Pod]:
     ]
 
 
-def waiting_gang(instance: Instance, key: NamespacedName) -> Gang | None:
+def waiting_gang_named(instance: Instance, key: NamespacedName) -> Gang | None:
     """Return the gang that waits of a name; a pod of no gang is one by itself."""
     return next((gang for gang in instance.gangs if gang.key == key), None)
 
@@ -93,7 +93,7 @@ def waiting_pods_named(instance: Instance, key: NamespacedName) -> list[Pod]:
         ChangeError: There is none.
 
     """
-    gang = waiting_gang(instance, key)
+    gang = waiting_gang_named(instance, key)
     if gang is not None:
         return list(gang.pods)
     found = [pod for one in instance.gangs for pod in one.pods if pod.key == key]

@@ -19,7 +19,7 @@ from placer_models.whatif.pods import (
     POLICIES,
     TERMS,
     AskLess,
-    GiveUpTerm,
+    GiveUpConstraint,
     MovePods,
     Relax,
     RemovePods,
@@ -166,7 +166,7 @@ def _give_up(value: str, _: FindMachine) -> InstanceChange:
         raise ValueError(f"the terms are {_listed(TERMS)}")
     if (name == "nodeAffinity") == bool(which):
         raise ValueError(f"{name} {'is given up whole' if which else 'needs to know which'}")
-    return GiveUpTerm(_key(key), name, which)
+    return GiveUpConstraint(_key(key), name, which)
 
 
 def _ask_less(value: str, _: FindMachine) -> InstanceChange:

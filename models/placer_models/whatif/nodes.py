@@ -163,7 +163,7 @@ class AddNodes:
         """Add the nodes, empty and healthy, with the labels and taints of the one they are like."""
         names = {node.name for node in instance.nodes}
         if self.of in names:
-            like = as_another(node_named(instance, self.of), self.of)
+            like = fresh_copy_of_node(node_named(instance, self.of), self.of)
         elif self.machine is not None:
             like = Node(self.of, self.machine)
             if instance.nodes:
@@ -173,7 +173,7 @@ class AddNodes:
         free = (f"{self.of}-added-{i}" for i in range(self.count + len(names)))
         added = [name for name in free if name not in names][: self.count]
         return replace(
-            instance, nodes=(*instance.nodes, *(as_another(like, name) for name in added))
+            instance, nodes=(*instance.nodes, *(fresh_copy_of_node(like, name) for name in added))
         )
 
     def __str__(self) -> str:
@@ -181,7 +181,7 @@ class AddNodes:
         return f"add={self.count}:{self.of}"
 
 
-def as_another(node: Node, name: str) -> Node:
+def fresh_copy_of_node(node: Node, name: str) -> Node:
     """Return a node like it, by another name: nobody there, nothing broken, not cordoned."""
     return replace(
         node,

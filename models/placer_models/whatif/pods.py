@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from placer_models.capacity import CapacityUnit, unit_written
+from placer_models.capacity import DeviceQuantityUnit, quantity_unit_of_text
 from placer_models.cluster import Instance
 from placer_models.placement import NamespacedName, pod_or_gang_title
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
@@ -17,8 +17,8 @@ from placer_models.whatif.change import (
     did_you_mean,
     running_named,
     unknown_pod,
-    waiting_gang,
     waiting_gang_and_pod_keys,
+    waiting_gang_named,
     waiting_pods_named,
     with_changed_pods,
 )
@@ -59,7 +59,7 @@ class RemovePods:
                 running=left,
                 running_gangs=tuple(g for g in instance.running_gangs if g.key in gangs),
             )
-        gang = waiting_gang(instance, self.key)
+        gang = waiting_gang_named(instance, self.key)
         if gang is None:
             running = [one.pod.key for one in instance.running]
             raise unknown_pod(
@@ -147,7 +147,7 @@ class ScalePods:
 
     def apply(self, instance: Instance) -> Instance:
         """Leave the last members out, or add copies of the last one."""
-        gang = waiting_gang(instance, self.key)
+        gang = waiting_gang_named(instance, self.key)
         if gang is None:
             known = [one.key for one in instance.gangs]
             raise unknown_pod("gang or pod of no gang that waits", self.key, known)
@@ -222,7 +222,7 @@ class AskLess:
                     else f"pod '{pod.title}' asks for no {self.resource}"
                 )
             unit = resource_unit(pod.spec.requests, self.resource)
-            if unit_written(self.written) not in (CapacityUnit.UNITS, unit):
+            if quantity_unit_of_text(self.written) not in (DeviceQuantityUnit.UNITS, unit):
                 raise ChangeError(f"{self.resource} is in {unit}, which {self.written} is not")
             if pod.spec.variants:
                 raise ChangeError(f"pod '{pod.title}' asks for other devices on other nodes")
@@ -360,7 +360,7 @@ of its own a pod has that of its node."""
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUpTerm:
+class GiveUpConstraint:
     """The pod, or each member of the gang, gives one of its terms up.
 
     Attributes:

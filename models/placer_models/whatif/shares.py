@@ -2,7 +2,13 @@
 
 from dataclasses import replace
 
-from placer_models.capacity import MEMORY, MEMORY_PERCENT, PERCENT, CapacityUnit, format_amount
+from placer_models.capacity import (
+    MEMORY,
+    MEMORY_PERCENT,
+    PERCENT,
+    DeviceQuantityUnit,
+    format_amount,
+)
 from placer_models.device_share import DeviceShare
 from placer_models.pod import DeviceRequest, Resources
 from placer_models.quantity import format_bytes
@@ -18,13 +24,13 @@ def amount_text(share: DeviceShare, name: str, amount: int) -> str:
     if name == MEMORY:
         return format_bytes(amount)
     units = {quantity.name: quantity.unit for quantity in share.capacity}
-    return format_amount(amount, units.get(name, CapacityUnit.UNITS))
+    return format_amount(amount, units.get(name, DeviceQuantityUnit.UNITS))
 
 
-def resource_unit(asked: Resources, resource: str) -> CapacityUnit:
+def resource_unit(asked: Resources, resource: str) -> DeviceQuantityUnit:
     """Return the unit in which a resource is asked for; ``cpu`` and counts are plain numbers."""
     if is_bytes(resource):
-        return CapacityUnit.BYTES
+        return DeviceQuantityUnit.BYTES
     kind, _, name = resource.rpartition(".")
     units = (
         quantity.unit
@@ -33,13 +39,14 @@ def resource_unit(asked: Resources, resource: str) -> CapacityUnit:
         for quantity in request.share.capacity
         if quantity.name == name
     )
-    return next(units, CapacityUnit.UNITS)
+    return next(units, DeviceQuantityUnit.UNITS)
 
 
 def is_in_bytes(share: DeviceShare, name: str) -> bool:
     """Return whether amounts of a part of a device are bytes."""
     return name == MEMORY or any(
-        quantity.name == name and quantity.unit is CapacityUnit.BYTES for quantity in share.capacity
+        quantity.name == name and quantity.unit is DeviceQuantityUnit.BYTES
+        for quantity in share.capacity
     )
 
 

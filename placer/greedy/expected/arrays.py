@@ -17,7 +17,7 @@ from placer_models.expected import (
     NodeLeft,
     alike_counted_together,
     expected_pod_streams,
-    shape_price,
+    expected_shape_price,
     shapes_admitted_by_each_node,
 )
 from placer_models.records import record
@@ -84,7 +84,7 @@ def left_as_arrays(lefts: Sequence[NodeLeft]) -> LeftOnNodes:
     )
 
 
-def array_fills(
+def filled_gpu_milli_by_arrays(
     demand: DemandArrays,
     open_: NDArray[np.bool_],
     rows: Indices,
@@ -167,5 +167,5 @@ def shape_prices_by_arrays(
         if shape.memory_bytes:
             copies = np.minimum(copies, memory // shape.memory_bytes)
         places = int((counts * copies * open_[:, k]).sum())
-        prices.append(shape_price(shape, count * idle, mean, places, idle))
+        prices.append(expected_shape_price(shape, count * idle, mean, places, idle))
     return tuple(prices)

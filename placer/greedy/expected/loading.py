@@ -30,7 +30,7 @@ MANY_NODES = 100
 """With fewer nodes the reference does."""
 
 
-def load_ahead(nodes: Nodes) -> None:
+def preload_compiled_scores(nodes: Nodes) -> None:
     """Load compiled scores before a call needs them, if nodes make it worth and they are kept.
 
     Then calls have them whatever their time. Nothing is compiled.
@@ -38,7 +38,7 @@ def load_ahead(nodes: Nodes) -> None:
     if _COMPILED in sys.modules or len(nodes) < MANY_NODES:
         return
     if nodes.have_gpus and _are_kept():
-        load()
+        load_compiled_scores()
 
 
 def is_compiled_worth_loading(nodes: int, left_s: float) -> bool:
@@ -50,12 +50,12 @@ def is_compiled_worth_loading(nodes: int, left_s: float) -> bool:
     return left_s >= WORTH_COMPILING_S or _are_kept()
 
 
-def load() -> Callable[..., Any] | None:
+def load_compiled_scores() -> Callable[..., Any] | None:
     """Return `CompiledScores`, ready to score; None: Numba is not there, or may write nowhere."""
     is_first = _COMPILED not in sys.modules
     nothing: Callable[..., Any] | None = None
     scores = compiled_or_plain(nothing, _COMPILED, "CompiledScores")
-    make_ready = compiled_or_plain(nothing, _COMPILED, "make_ready")
+    make_ready = compiled_or_plain(nothing, _COMPILED, "compile_scores")
     if is_first and make_ready is not None:
         kept = _are_kept()
         if not kept:

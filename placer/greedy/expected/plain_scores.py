@@ -6,10 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.expected.arrays import DemandArrays, LeftOnNodes, array_fills, left_as_arrays
+from placer.greedy.expected.arrays import (
+    DemandArrays,
+    LeftOnNodes,
+    filled_gpu_milli_by_arrays,
+    left_as_arrays,
+)
 from placer.greedy.scorer import PodAsk
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand
-from placer_models.expected import NodeFills, NodeLeft, NodeWorths, in_quanta
+from placer_models.expected import ExpectedNodeFillings, NodeLeft, NodeWorths, in_quanta
 
 MANY = 16
 """From so many nodes on NumPy is quicker than the reference; up to ``MOST`` at a time."""
@@ -38,7 +43,7 @@ class UncompiledScores:
         """
         self._demand = demand
         self._arrays = DemandArrays.of(demand)
-        self._fills = [NodeFills(demand, row) for row in open_]
+        self._fills = [ExpectedNodeFillings(demand, row) for row in open_]
         self._open: NDArray[np.bool_] = np.array(open_, dtype=np.bool_).reshape(len(open_), -1)
         self._rows = rows
         self.set_prices(prices)
@@ -89,7 +94,7 @@ class UncompiledScores:
             some = new[first : first + MOST]
             rows = np.array([row for row, _ in some], dtype=np.intp)
             lefts = left_as_arrays([left for _, left in some])
-            placed = array_fills(self._arrays, self._open, rows, lefts)
+            placed = filled_gpu_milli_by_arrays(self._arrays, self._open, rows, lefts)
             for (row, left), milli in zip(some, placed.tolist(), strict=True):
                 self._fills[row].note(left, milli)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from placer.greedy.columns import Indices
 from placer.greedy.scorer import NodeScores, PodAsk, ScorerColumns
-from placer.greedy.scorers.largest import LargestAmounts
+from placer.greedy.scorers.largest import MaxNodeCapacity
 from placer_models.cluster import Node
 
 
@@ -25,7 +25,7 @@ class BestFitScoring:
 
 
 @dataclass(frozen=True, slots=True)
-class _BestFit(LargestAmounts):
+class _BestFit(MaxNodeCapacity):
     """Best fit on nodes of which the largest are known."""
 
     def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:

@@ -11,7 +11,7 @@ import numpy as np
 
 from placer.greedy.columns import Indices
 from placer.greedy.scorer import NodeScores, PodAsk, ScorerColumns
-from placer.greedy.scorers.largest import LargestAmounts
+from placer.greedy.scorers.largest import MaxNodeCapacity
 from placer_models.cluster import Node
 
 
@@ -25,7 +25,7 @@ class DotProductScoring:
 
 
 @dataclass(frozen=True, slots=True)
-class _DotProduct(LargestAmounts):
+class _DotProduct(MaxNodeCapacity):
     """Dot product on nodes of which the largest are known."""
 
     def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:

@@ -11,7 +11,7 @@ from placer_models.device import GPU
 
 
 @dataclass(frozen=True, slots=True)
-class LargestAmounts:
+class MaxNodeCapacity:
     """The most that any node has, for scorers that measure by it alone.
 
     Attributes:

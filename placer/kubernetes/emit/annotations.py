@@ -3,17 +3,17 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from placer.kubernetes.emit.placed_pods import DumpWithPlaces, EmittedFile, EmittedPod
+from placer.kubernetes.emit.placed_pods import DumpWithPlacement, EmittedFile, EmittedPod
 from placer_models.annotations.device_allocated import allocations_of, write_device_allocated
 from placer_models.annotations.names import DEVICE_ALLOCATED, MEMORY_STATUS, RESOURCE_STATUS
 from placer_models.annotations.resource_status import (
-    ResourceStatus,
-    memory_not_in_status,
+    ResourceStatusAnnotation,
+    pod_memory_not_in_status,
     resource_status_of_placement,
     write_resource_status,
 )
 from placer_models.cluster import Node
-from placer_models.kubernetes.claimed import is_of_claims
+from placer_models.kubernetes.claimed import is_claim_container
 from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.names import BIND_GANG_GROUP, BIND_GANG_MEMBERS
 from placer_models.kubernetes.object_fields import Object, ObjectIdentity
@@ -51,17 +51,19 @@ def placement_annotations(
     """
     found = {}
     status = resource_status_of_placement(place, spec, node)
-    if status != ResourceStatus() or (part is not None and part.status is not None):
+    if status != ResourceStatusAnnotation() or (part is not None and part.status is not None):
         found[RESOURCE_STATUS] = write_resource_status(status)
     several = len(node.machine.topology.numa_nodes) > 1
-    beyond = memory_not_in_status(place, status) if several else ResourceStatus()
-    if beyond != ResourceStatus() or (part is not None and part.memory_status is not None):
+    beyond = pod_memory_not_in_status(place, status) if several else ResourceStatusAnnotation()
+    if beyond != ResourceStatusAnnotation() or (
+        part is not None and part.memory_status is not None
+    ):
         found[MEMORY_STATUS] = write_resource_status(beyond)
     listed = {device.type for device in devices.devices} if devices else set()
     claimed = {
         (grant.type, grant.minor)
         for container in place.containers
-        if is_of_claims(container.name)
+        if is_claim_container(container.name)
         for grant in container.devices
     }
     held = [
@@ -92,7 +94,7 @@ def gang_annotations(
     return {BIND_GANG_GROUP: ",".join(names), BIND_GANG_MEMBERS: str(members)}
 
 
-def annotations_by_pod(dump: DumpWithPlaces) -> Iterator[tuple[EmittedPod, Annotations]]:
+def annotations_by_pod(dump: DumpWithPlacement) -> Iterator[tuple[EmittedPod, Annotations]]:
     """Yield each placed pod with all annotations that Placer writes on it."""
     members = Counter(one.together for one in dump.pods)
     for one in dump.pods:
@@ -129,7 +131,7 @@ def annotated_pod(identity: ObjectIdentity, annotations: Annotations) -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
 
 
-def annotation_file(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
+def annotation_file(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
     """Yield one file with the annotations of all pods that get any."""
     pods = tuple(
         annotated_pod(one.part.identity, written)
@@ -140,7 +142,7 @@ def annotation_file(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
         yield EmittedFile("annotations.yaml", pods)
 
 
-def annotation_patches(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
+def annotation_patches(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
     """Yield a merge patch for each pod that gets annotations."""
     for one, written in annotations_by_pod(dump):
         if written:

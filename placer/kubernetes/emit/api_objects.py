@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from placer.kubernetes.emit.annotations import Annotations, annotations_by_pod, identifying_metadata
-from placer.kubernetes.emit.placed_pods import DumpWithPlaces, EmittedFile
+from placer.kubernetes.emit.placed_pods import DumpWithPlacement, EmittedFile
 from placer_models.kubernetes.object_fields import Object, ObjectIdentity
 
 
@@ -23,7 +23,7 @@ def binding(identity: ObjectIdentity, node: str, annotations: Annotations) -> Ob
     }
 
 
-def pod_binding_files(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
+def binding_object_files(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
     """Yield a Binding for each pod, in one folder with those of all pods bound together with it."""
     for one, written in annotations_by_pod(dump):
         identity = one.part.identity
@@ -44,7 +44,7 @@ def eviction(identity: ObjectIdentity) -> Object:
     return found
 
 
-def evictions(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
+def eviction_object_files(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
     """Yield an Eviction for each pod that moves; names of files ascend in the order of moves."""
     digits = len(str(len(dump.leaving)))
     for number, identity in enumerate(dump.leaving, 1):
@@ -65,7 +65,7 @@ _OF_THE_CLUSTER = (
 """Metadata that a cluster adds to its objects; a new object has none of it."""
 
 
-def placed_pod(pod: Object, node: str, annotations: Annotations) -> Object:
+def placed_pod_object(pod: Object, node: str, annotations: Annotations) -> Object:
     """Return a Pod with its node and annotations, and without what a cluster has added."""
     metadata = dict(cast("Mapping[str, object]", pod["metadata"]))
     for name in _OF_THE_CLUSTER:
@@ -77,10 +77,10 @@ def placed_pod(pod: Object, node: str, annotations: Annotations) -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def file_of_placed_pods(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
+def file_of_placed_pods(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
     """Yield one file with all pods that are placed."""
     whole = tuple(
-        placed_pod(dump.objects.whole[one.part.identity.key], one.node.name, written)
+        placed_pod_object(dump.objects.whole[one.part.identity.key], one.node.name, written)
         for one, written in annotations_by_pod(dump)
     )
     if whole:

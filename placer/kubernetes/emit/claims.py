@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from placer.kubernetes.claims import WaitingPodClaims
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
 from placer.kubernetes.emit.annotations import identifying_metadata
-from placer.kubernetes.emit.placed_pods import DumpWithPlaces, EmittedFile, EmittedPod
+from placer.kubernetes.emit.placed_pods import DumpWithPlacement, EmittedFile, EmittedPod
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.pod_claims import Label, ResolvedRequest
 from placer.kubernetes.shared_claims import claim_holder_label
@@ -16,7 +16,7 @@ from placer.kubernetes.summary import DumpSummary
 from placer_models.cpuset import CpuSet
 from placer_models.files.errors import InputError
 from placer_models.kubernetes.chosen_devices import device_set_digest_in
-from placer_models.kubernetes.claimed import claim_stand_in_name
+from placer_models.kubernetes.claimed import claim_container_name
 from placer_models.kubernetes.cpu_config import opaque_cpu_config
 from placer_models.kubernetes.listed_devices import (
     CPU_CAPACITY,
@@ -131,7 +131,7 @@ def claim_allocation(node: str, given: Sequence[Handed], objects: Objects) -> Ob
     return {"devices": devices, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [here]}]}}
 
 
-def claim_patches(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
+def claim_patches(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
     """Yield a patch for each claim of a placed pod, and one more for its finalizer if needed.
 
     A claim for a pod's extended resources is created, and the pod is told of it.
@@ -181,7 +181,7 @@ def claim_patches(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
             )
 
 
-def _holders(dump: DumpWithPlaces) -> dict[NamespacedName, NamespacedName]:
+def _holders(dump: DumpWithPlacement) -> dict[NamespacedName, NamespacedName]:
     """Return claim -> the pod that holds its devices, for claims of several pods."""
     return {
         (one.pod.namespace, source.claim): one.pod.key
@@ -224,7 +224,7 @@ def _devices_of(one: EmittedPod, asked: WaitingPodClaims, pools: DevicePools) ->
     topology = one.node.machine.topology
     claims = asked.asked_on(one.part, one.node.name)
     part_of = {
-        id(given): claim_stand_in_name(i) for i, part in enumerate(claims.parts) for given in part
+        id(given): claim_container_name(i) for i, part in enumerate(claims.parts) for given in part
     }
     held = [part for part in one.place.containers if part.name in part_of.values()]
     left = {part.name: _by_type(part.cpuset, part.devices) for part in held}

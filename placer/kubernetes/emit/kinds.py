@@ -4,9 +4,13 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 
 from placer.kubernetes.emit.annotations import annotation_file, annotation_patches
-from placer.kubernetes.emit.api_objects import evictions, file_of_placed_pods, pod_binding_files
+from placer.kubernetes.emit.api_objects import (
+    binding_object_files,
+    eviction_object_files,
+    file_of_placed_pods,
+)
 from placer.kubernetes.emit.claims import claim_patches
-from placer.kubernetes.emit.placed_pods import DumpWithPlaces, EmittedFile
+from placer.kubernetes.emit.placed_pods import DumpWithPlacement, EmittedFile
 from placer.kubernetes.emit.volumes import volume_claim_patches
 
 
@@ -35,11 +39,11 @@ class EmitKind(StrEnum):
     """Evictions of running pods that are to move, in the order of the moves."""
 
 
-KINDS: Mapping[EmitKind, Callable[[DumpWithPlaces], Iterable[EmittedFile]]] = {
-    EmitKind.EVICTIONS: evictions,
+KINDS: Mapping[EmitKind, Callable[[DumpWithPlacement], Iterable[EmittedFile]]] = {
+    EmitKind.EVICTIONS: eviction_object_files,
     EmitKind.ANNOTATIONS: annotation_file,
     EmitKind.PATCHES: annotation_patches,
-    EmitKind.BINDINGS: pod_binding_files,
+    EmitKind.BINDINGS: binding_object_files,
     EmitKind.CLAIMS: claim_patches,
     EmitKind.VOLUMES: volume_claim_patches,
     EmitKind.YAML: file_of_placed_pods,
@@ -47,6 +51,6 @@ KINDS: Mapping[EmitKind, Callable[[DumpWithPlaces], Iterable[EmittedFile]]] = {
 """Kind -> a pure function that turns what was placed into files of objects."""
 
 
-def emitted_files(dump: DumpWithPlaces, kinds: Iterable[EmitKind]) -> tuple[EmittedFile, ...]:
+def emitted_files(dump: DumpWithPlacement, kinds: Iterable[EmitKind]) -> tuple[EmittedFile, ...]:
     """Return the files of the kinds, each kind once."""
     return tuple(file for kind in dict.fromkeys(kinds) for file in KINDS[kind](dump))

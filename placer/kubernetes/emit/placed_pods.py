@@ -36,7 +36,7 @@ class EmittedPod:
 
 
 @dataclass(frozen=True, slots=True)
-class DumpWithPlaces:
+class DumpWithPlacement:
     """The objects read from a cluster, and the pods that got a place there.
 
     Attributes:
@@ -70,7 +70,7 @@ class EmittedFile:
 
 def placed_dump(
     objects: Objects, instance: Instance, placement: Placement, *, evicts: bool = False
-) -> DumpWithPlaces:
+) -> DumpWithPlacement:
     """Return the placed pods of a dump.
 
     Args:
@@ -119,7 +119,7 @@ def placed_dump(
     held_back = tuple(one for one in found if not all(claim.claim for claim in one.part.claims))
     waiting = _with_sharers({one.together for one in held_back}, found, objects)
     told = tuple(one for one in found if one.together not in waiting)
-    return DumpWithPlaces(objects, instance, told, held_back, tuple(leaving))
+    return DumpWithPlacement(objects, instance, told, held_back, tuple(leaving))
 
 
 def _with_sharers(

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from placer.counting.matching import each_its_own
+from placer.counting.matching import maximum_matching
 from placer.kubernetes.emit.annotations import identifying_metadata
-from placer.kubernetes.emit.placed_pods import DumpWithPlaces, EmittedFile
+from placer.kubernetes.emit.placed_pods import DumpWithPlacement, EmittedFile
 from placer.kubernetes.free_volumes import FreeVolumes
 from placer.kubernetes.volume_access import VolumeReach
 from placer_models.kubernetes.object_fields import Object, ObjectIdentity
@@ -44,7 +44,7 @@ def selected_node_patch(claim: VolumeClaimPart, node: str) -> Object:
     return _patch(claim.identity, {SELECTED_NODE: node})
 
 
-def volume_claim_patches(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
+def volume_claim_patches(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
     """Yield a patch for each claim of a placed pod that has no volume yet."""
     nodes: dict[NamespacedName, str] = {}
     for one in dump.pods:
@@ -74,7 +74,7 @@ def volume_claim_patches(dump: DumpWithPlaces) -> Iterator[EmittedFile]:
 
 
 def _chosen(
-    dump: DumpWithPlaces,
+    dump: DumpWithPlacement,
     claims: Mapping[NamespacedName, VolumeClaimPart],
     nodes: Mapping[NamespacedName, str],
     access: VolumeReach,
@@ -87,7 +87,7 @@ def _chosen(
         reached = (name for name in possible[key] if nodes[key] in access.of(known[name]))
         here[key] = sorted(reached, key=lambda name: (known[name].capacity_bytes, name))
     must = [key for key in here if nodes[key] not in access.provisioned_for(claims[key])]
-    return each_its_own({key: here[key] for key in (*must, *here)})
+    return maximum_matching({key: here[key] for key in (*must, *here)})
 
 
 def _patch(identity: ObjectIdentity, annotations: Mapping[str, str]) -> dict[str, object]:

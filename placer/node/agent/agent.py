@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from placer.node.agent.clearing import return_stray_processes
-from placer.node.agent.inbox import DocumentInbox
+from placer.node.agent.inbox import InboxFolder
 from placer.node.agent.owned import CpusOfOwners
-from placer.node.apply import apply_here, recover, retry_while_cgroups_vanish
+from placer.node.apply import apply_here, recover_apply, retry_while_cgroups_vanish
 from placer.node.cgroups import CPUS, MEMS, Cgroups, parent_path
 from placer.node.container_roots import OUR_ROOT
-from placer.node.document import offline_owner
-from placer.node.errors import ImpossibleDocumentError, NodeRefusedError, ObserveOnlyError
+from placer.node.document import pod_owning_offline_cpus
+from placer.node.errors import ImpossibleDocumentError, ObserveOnlyError, RefusedByNodeError
 from placer.node.host import HostMachine
 from placer.node.operations import CgroupOperationKind
 from placer.node.plan import CgroupPlan, cgroup_plan_of
@@ -109,7 +109,7 @@ class Agent:
         cgroups: Cgroups,
         read_host: Callable[[], HostMachine],
         state: AppliedState,
-        inbox: DocumentInbox,
+        inbox: InboxFolder,
         *,
         root: str = OUR_ROOT,
         on_drift: OnDrift = OnDrift.REPAIR,
@@ -153,7 +153,7 @@ class Agent:
     def begin(self) -> None:
         """Resume what an earlier run left unfinished: finish it, or take it back."""
         try:
-            if recovered := recover(self._cgroups, self._state):
+            if recovered := recover_apply(self._cgroups, self._state):
                 log.warning("recovered", extra={"what": recovered})
             self.document = self._state.applied()
         except ObserveOnlyError as error:
@@ -170,7 +170,7 @@ class Agent:
         """Take the newest document of the inbox, if it is newer than the one in force."""
         try:
             newest, faults = self._inbox.newest()
-        except NodeRefusedError as error:
+        except RefusedByNodeError as error:
             newest, faults = None, (str(error),)
         harmless = self._inbox.foreign
         if newest is not None and newest is not self._taken and newest != self.document:
@@ -180,7 +180,7 @@ class Agent:
                 self._apply(newest)
             except ObserveOnlyError as error:
                 self._stop_writing(error)
-            except (ImpossibleDocumentError, NodeRefusedError) as error:
+            except (ImpossibleDocumentError, RefusedByNodeError) as error:
                 self._disputed, self._repairs = before
                 fault = f"generation {newest.generation}: {error}"
                 faults = (*faults, fault)
@@ -217,7 +217,7 @@ class Agent:
             return
         status = self.status
         trusted = frozenset(status.plan.cgroups) - at if at else frozenset()
-        status.offline = offline_owner(self.document, self._online()) or ""
+        status.offline = pod_owning_offline_cpus(self.document, self._online()) or ""
         try:
             repair = self._on_drift is OnDrift.REPAIR and not status.observe_only
             plan = self._apply(self.document, trusted) if repair else self._plan(self.document)
@@ -249,7 +249,7 @@ class Agent:
             status.refused = ""
         except ObserveOnlyError as error:
             self._stop_writing(error)
-        except (ImpossibleDocumentError, NodeRefusedError) as error:
+        except (ImpossibleDocumentError, RefusedByNodeError) as error:
             self._refuse(str(error))
         except OSError as error:
             self._refuse(f"{error.filename or 'the cgroup files'}: {error.strerror or error}")

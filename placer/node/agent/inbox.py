@@ -11,10 +11,10 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer.node.errors import NodeRefusedError
+from placer.node.errors import RefusedByNodeError
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
-from placer_models.instance.node_file import node_placement_of
+from placer_models.instance.node_file import read_node_placement
 from placer_models.node_placement import NodePlacement
 
 MAX_DOCUMENT_BYTES = 4 << 20
@@ -43,7 +43,7 @@ class _Seen:
     foreign: bool = False
 
 
-class DocumentInbox:
+class InboxFolder:
     """A reader of the folder, which does not read unchanged files again.
 
     Attributes:
@@ -61,19 +61,21 @@ class DocumentInbox:
         """Refuse a folder into which others could put documents.
 
         Raises:
-            NodeRefusedError: The folder is missing, not ours, or writable by others.
+            RefusedByNodeError: The folder is missing, not ours, or writable by others.
 
         """
         try:
             found = self.folder.lstat()
         except OSError as error:
-            raise NodeRefusedError(
+            raise RefusedByNodeError(
                 f"{self.folder}: {error.strerror}; make it: 'install -d -m 0700 {self.folder}'"
             ) from None
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-            raise NodeRefusedError(f"{self.folder} is not a folder of this user; name another one")
+            raise RefusedByNodeError(
+                f"{self.folder} is not a folder of this user; name another one"
+            )
         if found.st_mode & 0o077:
-            raise NodeRefusedError(
+            raise RefusedByNodeError(
                 f"others may use {self.folder} (mode {stat.S_IMODE(found.st_mode):04o}); "
                 f"'chmod 0700 {self.folder}', and look at what is in it"
             )
@@ -82,7 +84,7 @@ class DocumentInbox:
         """Return the document of the highest generation for this node, and what was refused.
 
         Raises:
-            NodeRefusedError: The folder is not there any more, or not ours alone.
+            RefusedByNodeError: The folder is not there any more, or not ours alone.
 
         """
         self.check()
@@ -141,7 +143,7 @@ class DocumentInbox:
         finally:
             os.close(file)
         try:
-            document = node_placement_of(documents_of(text, path)[0])
+            document = read_node_placement(documents_of(text, path)[0])
         except InputError as error:
             return _Seen(inode, version, None, str(error))
         if document.node.name != self._node:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from placer.node.agent.clearing import StrangerMover
 from placer.node.agent.strangers import Stranger, StrangerKind, stranger_in_words, strangers_on
-from placer.node.errors import NodeRefusedError, ObserveOnlyError
+from placer.node.errors import ObserveOnlyError, RefusedByNodeError
 from placer.node.state import AppliedState
 from placer_models.cpuset import CpuSet
 from placer_models.node_placement import NodePlacement
@@ -93,7 +93,7 @@ class CpusOfOwners:
             if self._clearing is None:
                 self._clearing = StrangerMover(self._state)
             self._clearing.clear(found, owned if self._clears else frozenset(), online, present)
-        except (ObserveOnlyError, NodeRefusedError) as error:
+        except (ObserveOnlyError, RefusedByNodeError) as error:
             self._tell(str(error))
         except OSError as error:
             self._tell(f"{error.filename or self._state.folder}: {error.strerror or error}")

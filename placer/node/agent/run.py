@@ -15,23 +15,23 @@ from pathlib import Path
 
 from placer.node.agent.agent import Agent, OnDrift
 from placer.node.agent.gpus import GpuHealthWatch
-from placer.node.agent.inbox import DocumentInbox
+from placer.node.agent.inbox import InboxFolder
 from placer.node.agent.metrics import AgentMetrics
 from placer.node.agent.owned import CpusOfOwners
 from placer.node.agent.sentinel import FileChangeDetector, allow_many_files
-from placer.node.agent.serve import Server
+from placer.node.agent.serve import AgentMetricsServer
 from placer.node.agent.watch import (
     ANYTHING,
     CgroupWatch,
     WaitInterrupter,
-    is_process_list,
-    is_setting,
+    is_cgroup_process_file,
+    is_cgroup_setting_file,
 )
 from placer.node.cgroups import Cgroups
 from placer.node.container_roots import CONTAINER_ROOTS
 from placer.node.host import read_host
 from placer.node.locks import locked_root
-from placer.node.mounts import kernel_files
+from placer.node.mounts import kernel_cgroup_files
 from placer.node.state import AppliedState
 from placer.node.systemd_units import SystemdUnits
 from placer_models.files.errors import counted
@@ -83,7 +83,7 @@ def run_agent(options: AgentOptions) -> tuple[str, ...]:
 
     Raises:
         MountError: The cgroup file systems cannot be used.
-        NodeRefusedError: A folder or an address cannot be used.
+        RefusedByNodeError: A folder or an address cannot be used.
 
     """
     stop, sick = threading.Event(), threading.Event()
@@ -102,8 +102,8 @@ def run_agent(options: AgentOptions) -> tuple[str, ...]:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, end)
         allow_many_files()
-        files = kernel_files()
-        inbox = DocumentInbox(options.documents, options.node)
+        files = kernel_cgroup_files()
+        inbox = InboxFolder(options.documents, options.node)
         inbox.check()
         state = AppliedState(options.state)
         units = SystemdUnits()
@@ -131,7 +131,9 @@ def run_agent(options: AgentOptions) -> tuple[str, ...]:
         )
         turns = _Turns(agent, files.mounts, sick, open_things)
         if options.listen:
-            server = Server(options.listen, turns.metrics.registry, turns.alive, agent.trouble)
+            server = AgentMetricsServer(
+                options.listen, turns.metrics.registry, turns.alive, agent.trouble
+            )
             open_things.callback(server.close)
         agent.begin()
         agent.take()
@@ -173,7 +175,7 @@ class _Turns:
         self._again_at: frozenset[str] = frozenset()  # cgroups that were just written
         self._unchecked = False  # whether only some of the node was looked at since the last sweep
         self._written: set[str] = set()
-        self._watchdog_s = watchdog_s()
+        self._watchdog_s = watchdog_ping_interval_s()
         self._status = ""
 
     def turn(self, paths: frozenset[str], documents: Path) -> None:
@@ -216,7 +218,7 @@ class _Turns:
             # Look again: a cgroup comes before its first process, and only the next look sees
             # what was written just now.
             self._again = bool(self._agent.written_files()) or any(
-                not is_setting(path) for path in written
+                not is_cgroup_setting_file(path) for path in written
             )
         elif at:
             self._look_at(at)
@@ -247,7 +249,7 @@ class _Turns:
         """Return the containers' cgroups in which paths are settings; none if one is not."""
         found = set()
         for path in written:
-            cgroup = self._cgroup(path) if is_setting(path) else None
+            cgroup = self._cgroup(path) if is_cgroup_setting_file(path) else None
             if cgroup is None or not self._agent.repairs_alone({cgroup}):
                 return frozenset()
             found.add(cgroup)
@@ -284,7 +286,7 @@ class _Turns:
     def _concerns(self, path: str) -> bool:
         """Return whether a change of a path may matter to this node's document."""
         if (cgroup := self._cgroup(path)) is not None:
-            return self._agent.concerns(cgroup, is_setting(path))
+            return self._agent.concerns(cgroup, is_cgroup_setting_file(path))
         return path == ANYTHING
 
     def _cgroup(self, path: str) -> str | None:
@@ -292,7 +294,7 @@ class _Turns:
         for mount in self._mounts.values():
             if path.startswith(f"{mount}/"):
                 cgroup = path.removeprefix(f"{mount}/")
-                a_file = is_setting(path) or is_process_list(path)
+                a_file = is_cgroup_setting_file(path) or is_cgroup_process_file(path)
                 return cgroup.rpartition("/")[0] if a_file else cgroup
         return None
 
@@ -323,7 +325,7 @@ def notify_systemd(*lines: str) -> bool:
     return True
 
 
-def watchdog_s() -> float | None:
+def watchdog_ping_interval_s() -> float | None:
     """Return half of the seconds within which systemd wants to hear from us, or None if never."""
     if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return None

@@ -28,7 +28,7 @@ from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, ResponseStartLine
 from tornado.iostream import IOStream
 
-from placer.node.errors import NodeRefusedError
+from placer.node.errors import RefusedByNodeError
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ _MOST_BYTES = 16 << 10
 _TEXT = "text/plain; charset=utf-8"
 
 
-class Server:
+class AgentMetricsServer:
     """A server that answers in a thread of its own until it is closed.
 
     Attributes:
@@ -65,7 +65,7 @@ class Server:
 
         Raises:
             ValueError: The address is none of these.
-            NodeRefusedError: It cannot be used.
+            RefusedByNodeError: It cannot be used.
 
         """
         self._socket_file: Path | None = None
@@ -77,7 +77,7 @@ class Server:
                 self._socket = _loopback(address)
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else str(error)
-            raise NodeRefusedError(
+            raise RefusedByNodeError(
                 f"cannot listen at {address}: {why}; name another address"
             ) from None
         self._socket.setblocking(False)
@@ -210,7 +210,7 @@ def _unix(path: Path) -> socket.socket:
     """Listen at a path; replace a socket that an earlier agent left, refuse anything else."""
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise NodeRefusedError(f"{path} is there and no socket; name another path")
+            raise RefusedByNodeError(f"{path} is there and no socket; name another path")
         path.unlink()
     found = socket.socket(socket.AF_UNIX)
     before = os.umask(0o177)

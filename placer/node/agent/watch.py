@@ -94,12 +94,12 @@ _IN_DOCUMENTS = (
 )
 
 
-def is_process_list(path: str) -> bool:
+def is_cgroup_process_file(path: str) -> bool:
     """Return whether a path is a file that changes when a container starts or ends."""
     return path.rpartition("/")[2] in _PROCESSES
 
 
-def is_setting(path: str) -> bool:
+def is_cgroup_setting_file(path: str) -> bool:
     """Return whether a path is a file that says what a cgroup may use."""
     name = path.rpartition("/")[2]
     return name in _SETTINGS or bool(_HUGEPAGES.fullmatch(name))
@@ -190,7 +190,9 @@ class CgroupWatch:
             return
         if (folder := self._folders.get(number)) is None:
             return
-        if happened & _Happened.MODIFY and not (is_setting(name) or is_process_list(name)):
+        if happened & _Happened.MODIFY and not (
+            is_cgroup_setting_file(name) or is_cgroup_process_file(name)
+        ):
             return
         path = f"{folder}/{name}"
         yield path

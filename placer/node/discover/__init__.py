@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from placer.node.discover.devices import merged_devices, read_devices
+from placer.node.discover.devices import discover_devices, merged_devices
 from placer.node.discover.hwloc_devices import places_by_bus_id, read_hwloc_devices
-from placer.node.discover.hwloc_xml import read_hwloc, read_hwloc_tree
-from placer.node.discover.inventory import FoundDevices, MachineInventory
-from placer.node.discover.kubelet import with_kubelet
+from placer.node.discover.hwloc_xml import load_hwloc_tree, read_hwloc
+from placer.node.discover.inventory import FoundDevices, HardwareInventory
+from placer.node.discover.kubelet import with_kubelet_allocations
 from placer.node.discover.machine import DiscoveredMachine as DiscoveredMachine
 from placer.node.discover.machine import to_machine as to_machine
 from placer.node.discover.node_resource_topology import DOCUMENTS, read_node_resource_topology
@@ -24,7 +24,7 @@ HOST = Path("/")
 
 def take_inventory(
     root: Path = HOST, nvidia_smi: Sequence[Path] = (), *, kubelet_root: str = KUBELET_ROOT
-) -> MachineInventory:
+) -> HardwareInventory:
     """Return everything that is found out about the machine whose files these are.
 
     Args:
@@ -45,9 +45,9 @@ def take_inventory(
         return read_node_resource_topology(root)
     if not (root.is_file() and _is_xml(root)):
         files = open_machine_files(root)
-        found = replace(read_sysfs(files), found=read_devices(files, texts))
-        return with_kubelet(files, found, kubelet_root)
-    tree = read_hwloc_tree(root)
+        found = replace(read_sysfs(files), found=discover_devices(files, texts))
+        return with_kubelet_allocations(files, found, kubelet_root)
+    tree = load_hwloc_tree(root)
     inventory = read_hwloc(tree)
     devices = read_hwloc_devices(tree, inventory.numa_nodes, gpus_too=not texts)
     if texts:

@@ -16,7 +16,7 @@ from placer.node.discover.rdma import read_rdma
 from placer_models.device import GPU
 
 
-def read_devices(files: MachineFiles, texts: Sequence[SmiText]) -> FoundDevices:
+def discover_devices(files: MachineFiles, texts: Sequence[SmiText]) -> FoundDevices:
     """Return the devices that drivers, sysfs and texts of nvidia-smi report.
 
     Raises:

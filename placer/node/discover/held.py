@@ -6,11 +6,11 @@ Held CPUs become reserved CPUs elsewhere; memory and devices are taken off here 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from placer.node.discover.inventory import MachineInventory
+from placer.node.discover.inventory import HardwareInventory
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import Device, DeviceKey
-from placer_models.files.errors import cpus_with_noun, shown
+from placer_models.files.errors import cpu_ids_text, in_quotes
 from placer_models.files.part import Json
 from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
 from placer_models.kubernetes.checkpoints.memory_manager import MEMORY, MemoryManagerState
@@ -20,7 +20,7 @@ from placer_models.quantity import format_bytes
 from placer_models.topology import NumaNode
 
 
-def without_held(node: Node, inventory: MachineInventory) -> Node:
+def without_held(node: Node, inventory: HardwareInventory) -> Node:
     """Return a node that gives nobody the memory and the devices that pods hold."""
     held = _devices_held(inventory, node.machine.devices)
     node = replace(
@@ -43,17 +43,17 @@ def hugepages_name(page_bytes: int) -> str:
     return f"{HUGEPAGES}{format_bytes(page_bytes)}"
 
 
-def held_by_pods_warnings(inventory: MachineInventory, devices: Sequence[Device]) -> list[str]:
+def held_by_pods_warnings(inventory: HardwareInventory, devices: Sequence[Device]) -> list[str]:
     """Return in words what pods hold, and by which rule a node of the machine goes without it."""
     said = []
     if owned := frozenset[int]().union(*(pod.cpuset for pod in inventory.pod_cpus)):
-        said.append(f"pods own {cpus_with_noun(owned)}; rule: a node of this machine reserves them")
+        said.append(f"pods own {cpu_ids_text(owned)}; rule: a node of this machine reserves them")
     by_type: dict[str, set[int]] = {}
     for entry in inventory.plugin_devices:
         meant = _meant(entry, inventory, devices)
         if meant is None:
             kind = type_of(entry.resource)
-            ids = ", ".join(shown(id) for id in entry.ids)
+            ids = ", ".join(in_quotes(id) for id in entry.ids)
             said.append(
                 f"a pod holds {entry.resource} {ids}, and nothing says which {kind} that is; "
                 f"rule: a node of this machine gives no {kind} to anybody"
@@ -79,7 +79,7 @@ def held_by_pods_warnings(inventory: MachineInventory, devices: Sequence[Device]
     return said
 
 
-def held_entries(inventory: MachineInventory, devices: Sequence[Device]) -> list[Json]:
+def held_entries(inventory: HardwareInventory, devices: Sequence[Device]) -> list[Json]:
     """Return what pods hold, in the form of the annotation of a Device object.
 
     Devices are named by their own ids, or by their plugin's ids if it is unknown which they are or
@@ -106,7 +106,7 @@ def held_entries(inventory: MachineInventory, devices: Sequence[Device]) -> list
     return found
 
 
-def _devices_held(inventory: MachineInventory, devices: Sequence[Device]) -> frozenset[DeviceKey]:
+def _devices_held(inventory: HardwareInventory, devices: Sequence[Device]) -> frozenset[DeviceKey]:
     """Return the devices that pods hold, or all of a type if it is unknown which of them."""
     held: set[DeviceKey] = set()
     for entry in inventory.plugin_devices:
@@ -119,7 +119,7 @@ def _devices_held(inventory: MachineInventory, devices: Sequence[Device]) -> fro
 
 
 def _meant(
-    entry: HeldByKubelet, inventory: MachineInventory, devices: Sequence[Device]
+    entry: HeldByKubelet, inventory: HardwareInventory, devices: Sequence[Device]
 ) -> frozenset[DeviceKey] | None:
     """Return the devices that an entry means, or None if it is unknown which of a type."""
     return devices_of_entry(entry, devices, inventory.found.modes)

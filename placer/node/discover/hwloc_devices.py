@@ -14,8 +14,8 @@ from placer.node.discover.hwloc_xml import (
     matrix_values,
 )
 from placer.node.discover.inventory import FoundDevices, FoundNumaNode
-from placer.node.discover.pci import PciPlace, bus_id_of, gpu_links, smallest_numa_node_with_cpus
-from placer.node.discover.rdma import down_warnings, in_number_order
+from placer.node.discover.pci import PciPlace, bus_id_of, gpu_links, smallest_numa_node_holding
+from placer.node.discover.rdma import down_port_warnings, natural_sort_key
 from placer_models.device import GPU, Device, LinkMatrix
 from placer_models.instance.machine_links import SELF
 from placer_models.machines.sketch import RDMA
@@ -118,7 +118,7 @@ def _place(
         bus_id,
         root=host or None,
         bridges=tuple(bridges),
-        numa_node=smallest_numa_node_with_cpus(
+        numa_node=smallest_numa_node_holding(
             place.cpus, {node.id: node.cpus for node in numa_nodes}
         ),
         gb_per_s=round(gb_per_s, 2) or None,
@@ -238,14 +238,14 @@ def _rdma(tree: HwlocTree, places: Mapping[str, PciPlace]) -> tuple[list[Device]
                 ports.append((osdev.get("name", ""), place, hwloc_info_attributes(osdev)))
     devices: list[Device] = []
     down: list[str] = []
-    for name, place, said in sorted(ports, key=lambda port: in_number_order(port[0])):
+    for name, place, said in sorted(ports, key=lambda port: natural_sort_key(port[0])):
         states = [value for key, value in said.items() if re.fullmatch("Port[0-9]+State", key)]
         healthy = not states or any(state != _DOWN for state in states)
         down += [] if healthy else [name]
         devices.append(
             place.located(Device(type=RDMA, minor=len(devices), id=name, healthy=healthy))
         )
-    return devices, down_warnings(down)
+    return devices, down_port_warnings(down)
 
 
 def _accelerators(tree: HwlocTree, places: Mapping[str, PciPlace]) -> list[Device]:

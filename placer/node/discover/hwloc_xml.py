@@ -9,10 +9,10 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from placer.node.discover.inventory import FoundCpu, FoundNumaNode, MachineInventory
+from placer.node.discover.inventory import FoundCpu, FoundNumaNode, HardwareInventory
 from placer_models.cpuset import MAX_CPU_ID, CpuSet
 from placer_models.files.documents import MAX_FILE_BYTES
-from placer_models.files.errors import InputError, shown
+from placer_models.files.errors import InputError, in_quotes
 from placer_models.topology import Hugepages
 
 _PACKAGES = ("Package", "Socket")
@@ -62,7 +62,7 @@ class HwlocTree:
         if text is None:
             return None
         if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) < _LARGEST):
-            raise self.wrong(element, f"{name} is {shown(text)}; expected a whole number")
+            raise self.wrong(element, f"{name} is {in_quotes(text)}; expected a whole number")
         return int(text)
 
     def set_of(self, element: Element, name: str) -> CpuSet | None:
@@ -103,7 +103,8 @@ def parse_bitmap(text: str) -> CpuSet:
             raise ValueError
     except ValueError:
         raise ValueError(
-            f"got {shown(text)}; expected a set in words of 32 bits such as 0x0000ffff,0xffffffff"
+            f"got {in_quotes(text)}; expected a set in words of 32 bits such as "
+            "0x0000ffff,0xffffffff"
         ) from None
     return frozenset(i for i, bit in enumerate(reversed(bin(value)[2:])) if bit == "1")
 
@@ -116,7 +117,7 @@ def hwloc_info_attributes(element: Element) -> dict[str, str]:
     }
 
 
-def read_hwloc_tree(path: Path) -> HwlocTree:
+def load_hwloc_tree(path: Path) -> HwlocTree:
     """Return the objects of a file.
 
     Raises:
@@ -200,7 +201,7 @@ def _bridge(element: Element) -> str:
     return element.get("pci_busid") or behind.replace("[", "").partition("-")[0]
 
 
-def read_hwloc(tree: HwlocTree) -> MachineInventory:
+def read_hwloc(tree: HwlocTree) -> HardwareInventory:
     """Return what the file says about a machine, without its devices.
 
     Raises:
@@ -215,7 +216,7 @@ def read_hwloc(tree: HwlocTree) -> MachineInventory:
     package = next(tree.of_type(*_PACKAGES), None)
     processor = hwloc_info_attributes(package[0]).get("CPUModel", "") if package else ""
     names = (said.get("DMIProductName", ""), processor or said.get("CPUModel", ""))
-    return MachineInventory(
+    return HardwareInventory(
         source=tree.file,
         host=said.get("HostName", ""),
         architecture=said.get("Architecture", ""),

@@ -81,7 +81,7 @@ class FoundDevices:
 
 
 @dataclass(frozen=True, slots=True)
-class MachineInventory:
+class HardwareInventory:
     """Everything that was found out about one machine.
 
     Attributes:
@@ -158,7 +158,7 @@ class MachineInventory:
         return dict(sorted(Counter(len(cpus) for cpus in self.cores.values()).items()))
 
 
-def _groups(inventory: MachineInventory, name: str) -> dict[CpuSet, CpuSet]:
+def _groups(inventory: HardwareInventory, name: str) -> dict[CpuSet, CpuSet]:
     """Return each distinct set of online CPUs that CPUs name -> the CPUs that name it."""
     online = inventory.online
     members: dict[CpuSet, set[int]] = {}

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from placer.node.discover.inventory import MachineInventory
+from placer.node.discover.inventory import HardwareInventory
 from placer.node.discover.machine_files import MachineFiles, UnreadableError
 from placer_models.annotations.node_topology import CpuManagerPolicy, PodCpuAlloc
 from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT, path_below
@@ -16,7 +16,7 @@ from placer_models.kubernetes.checkpoints.device_manager import (
     DEVICE_MANAGER_CHECKPOINT,
     read_device_manager_checkpoint,
 )
-from placer_models.kubernetes.checkpoints.go_types import CheckpointError
+from placer_models.kubernetes.checkpoints.go_types import KubeletCheckpointError
 from placer_models.kubernetes.checkpoints.memory_manager import (
     MEMORY_MANAGER_STATE,
     read_memory_manager_state,
@@ -25,9 +25,9 @@ from placer_models.kubernetes.checkpoints.memory_manager import (
 _State = TypeVar("_State")
 
 
-def with_kubelet(
-    files: MachineFiles, inventory: MachineInventory, kubelet_root: str = KUBELET_ROOT
-) -> MachineInventory:
+def with_kubelet_allocations(
+    files: MachineFiles, inventory: HardwareInventory, kubelet_root: str = KUBELET_ROOT
+) -> HardwareInventory:
     """Return the inventory with what the kubelet has given to pods: CPUs, memory, devices.
 
     Args:
@@ -78,5 +78,5 @@ def _read(
         return None
     try:
         return read(text)
-    except CheckpointError as error:
+    except KubeletCheckpointError as error:
         raise files.wrong(path, str(error)) from None

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from placer.node.discover.held import held_by_pods_warnings, without_held
-from placer.node.discover.inventory import FoundCpu, FoundNumaNode, MachineInventory
+from placer.node.discover.inventory import FoundCpu, FoundNumaNode, HardwareInventory
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import GPU
-from placer_models.files.errors import cpus_with_noun, cpus_with_verb
-from placer_models.instance.machine_cores import key_by_cpu
+from placer_models.files.errors import cpu_ids_text, cpus_with_verb
+from placer_models.instance.machine_cores import group_number_by_cpu
 from placer_models.policy import CoreKind
 from placer_models.topology import Cpu, NumaNode, Topology
 
@@ -33,7 +33,7 @@ class DiscoveredMachine:
 
     """
 
-    inventory: MachineInventory
+    inventory: HardwareInventory
     machine: Machine
     warnings: tuple[str, ...]
 
@@ -59,7 +59,7 @@ class DiscoveredMachine:
     def whole_node(self) -> Node:
         """Return a node of this machine with all of its memory and devices, held or not."""
         return Node(
-            name=as_name(self.inventory.host) or self.machine.name,
+            name=sanitised_name(self.inventory.host) or self.machine.name,
             machine=self.machine,
             reserved_cpus=self.reserved,
             unpooled_cpus=self.pinned,
@@ -73,12 +73,12 @@ class DiscoveredMachine:
         return Instance(nodes=(self.node(),), gangs=())
 
 
-def as_name(text: str) -> str:
+def sanitised_name(text: str) -> str:
     """Return the text as a name that files can hold; empty where nothing is left of it."""
     return _NO_NAME.sub("-", text).strip("-._")[:63].strip("-._")
 
 
-def to_machine(inventory: MachineInventory, name: str = "") -> DiscoveredMachine:
+def to_machine(inventory: HardwareInventory, name: str = "") -> DiscoveredMachine:
     """Return the machine that the inventory describes.
 
     Args:
@@ -110,7 +110,7 @@ def to_machine(inventory: MachineInventory, name: str = "") -> DiscoveredMachine
     dump = PurePath(inventory.source).name
     root = f" {dump}" if dump else ""
     stem = re.sub(r"(\.tar)?\.[a-z0-9]{2,4}$", "", dump)
-    name = name or as_name(inventory.host) or as_name(stem) or "discovered"
+    name = name or sanitised_name(inventory.host) or sanitised_name(stem) or "discovered"
     machine = Machine(
         name=name,
         title=inventory.model or name,
@@ -123,7 +123,7 @@ def to_machine(inventory: MachineInventory, name: str = "") -> DiscoveredMachine
     return DiscoveredMachine(inventory, machine, tuple(warnings))
 
 
-def _with_gpu_memory(inventory: MachineInventory) -> MachineInventory:
+def _with_gpu_memory(inventory: HardwareInventory) -> HardwareInventory:
     """Return the inventory with `of_gpu` set on NUMA nodes as large as a GPU's memory, to the byte.
 
     Dumps do not always say so. A NUMA node with CPUs is not marked.
@@ -141,7 +141,7 @@ def _with_gpu_memory(inventory: MachineInventory) -> MachineInventory:
 
 
 def _numa_nodes(
-    inventory: MachineInventory, warnings: list[str]
+    inventory: HardwareInventory, warnings: list[str]
 ) -> tuple[tuple[NumaNode, ...], dict[int, int]]:
     """Return the NUMA nodes, and CPU -> its NUMA node."""
     present = {cpu.id for cpu in inventory.cpus}
@@ -159,7 +159,7 @@ def _numa_nodes(
         numa_of |= dict.fromkeys(here - numa_of.keys(), node.id)
     if twice:
         warnings.append(
-            f"several NUMA nodes list {cpus_with_noun(twice)}; rule: a CPU is on the one that "
+            f"several NUMA nodes list {cpu_ids_text(twice)}; rule: a CPU is on the one that "
             "lists the fewest, and of equal ones on the first"
         )
     alone = len(inventory.numa_nodes) == 1
@@ -197,7 +197,7 @@ def _numa_node(node: FoundNumaNode, warnings: list[str]) -> NumaNode:
     return NumaNode(node.id, memory_bytes, pages)
 
 
-def _distances(inventory: MachineInventory, warnings: list[str]) -> tuple[tuple[int, ...], ...]:
+def _distances(inventory: HardwareInventory, warnings: list[str]) -> tuple[tuple[int, ...], ...]:
     rows = tuple(node.distances for node in inventory.numa_nodes)
     if not any(rows):
         return ()
@@ -208,7 +208,7 @@ def _distances(inventory: MachineInventory, warnings: list[str]) -> tuple[tuple[
 
 
 def _cpus(
-    inventory: MachineInventory, numa_of: Mapping[int, int], warnings: list[str]
+    inventory: HardwareInventory, numa_of: Mapping[int, int], warnings: list[str]
 ) -> tuple[Cpu, ...]:
     cores = _cores(inventory, warnings)
     package_of = _packages(inventory, numa_of, warnings)
@@ -228,12 +228,12 @@ def _cpus(
     for what, of in facts:
         if odd := [cpu for cpu, one in first.items() if by_id[cpu].online and of(cpu) != of(one)]:
             warnings.append(
-                f"{cpus_with_noun(odd)}: another {what} than the first thread of the core; "
+                f"{cpu_ids_text(odd)}: another {what} than the first thread of the core; "
                 "rule: a core is where its first thread is"
             )
     present = frozenset(by_id)
-    core_of = key_by_cpu(cores, present, "core")
-    llc_of = key_by_cpu(map(frozenset, llcs.values()), present, "last-level cache")
+    core_of = group_number_by_cpu(cores, present, "core")
+    llc_of = group_number_by_cpu(map(frozenset, llcs.values()), present, "last-level cache")
     return tuple(
         Cpu(
             id=cpu.id,
@@ -248,7 +248,7 @@ def _cpus(
     )
 
 
-def _cores(inventory: MachineInventory, warnings: list[str]) -> list[CpuSet]:
+def _cores(inventory: HardwareInventory, warnings: list[str]) -> list[CpuSet]:
     """Return the cores: CPUs that name the same threads. Offline CPUs join the core they name."""
     online = inventory.online
     cores = dict(inventory.cores)
@@ -262,7 +262,7 @@ def _cores(inventory: MachineInventory, warnings: list[str]) -> list[CpuSet]:
                 alone.append(cpu.id)
     if alone:
         warnings.append(
-            f"nothing is said of the place of offline {cpus_with_noun(alone)}; "
+            f"nothing is said of the place of offline {cpu_ids_text(alone)}; "
             "rule: each is a core of its own, in the package of its NUMA node or else the first"
         )
     split = {
@@ -270,14 +270,14 @@ def _cores(inventory: MachineInventory, warnings: list[str]) -> list[CpuSet]:
     }
     if split:
         warnings.append(
-            f"{cpus_with_noun(split)} disagree about who shares a core; "
+            f"{cpu_ids_text(split)} disagree about who shares a core; "
             "rule: CPUs share one when they name the same set"
         )
     return list(cores.values())
 
 
 def _packages(
-    inventory: MachineInventory, numa_of: Mapping[int, int], warnings: list[str]
+    inventory: HardwareInventory, numa_of: Mapping[int, int], warnings: list[str]
 ) -> dict[int, int]:
     """Return CPU -> package, numbered as the kernel does where that tells packages apart."""
     # Where every set is a core alone, the kernel knows nothing of packages.
@@ -325,7 +325,7 @@ def _package_key(cpu: FoundCpu, known: bool) -> tuple[int, ...]:
     return (*outer, number)
 
 
-def _efficient(inventory: MachineInventory, warnings: list[str]) -> CpuSet:
+def _efficient(inventory: HardwareInventory, warnings: list[str]) -> CpuSet:
     """Return the CPUs of efficiency cores."""
     if any(cpu.efficient is not None for cpu in inventory.cpus):
         return frozenset(cpu.id for cpu in inventory.cpus if cpu.efficient)

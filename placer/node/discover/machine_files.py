@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import Literal, Protocol
 
 from placer_models.cpuset import MAX_CPU_ID, CpuSet, parse_cpu_list
-from placer_models.files.errors import InputError, shown
+from placer_models.files.errors import InputError, in_quotes
 
 MAX_READ_BYTES = 8 * 2**20
 """The most bytes that a file may have; no file of the kernel that is read here is larger."""
@@ -161,7 +161,7 @@ class MachineFiles:
         try:
             return int(text[:20], 0)
         except ValueError:
-            raise self.wrong(path, f"got {shown(text)}; expected a whole number") from None
+            raise self.wrong(path, f"got {in_quotes(text)}; expected a whole number") from None
 
     def wrong(self, path: str, message: str) -> InputError:
         """Return the error about a file, for the caller to raise."""
@@ -205,7 +205,7 @@ class MachineFiles:
         target = self._entries.target(here)
         if target.startswith("/"):
             if not self.is_host:
-                raise self.wrong(asked, f"is a link to {shown(target)}, out of the dump")
+                raise self.wrong(asked, f"is a link to {in_quotes(target)}, out of the dump")
             return self._follow(target.strip("/"), asked, links - 1)
         return self._follow(f"{base}/{target}" if base else target, asked, links - 1)
 
@@ -228,7 +228,7 @@ def parse_mask(text: str) -> CpuSet:
             value = value << 32 | int(digits, 16)
         except ValueError:
             raise ValueError(
-                f"got {shown(text)}; expected a mask of 32-bit words such as 00000001,ffffffff"
+                f"got {in_quotes(text)}; expected a mask of 32-bit words such as 00000001,ffffffff"
             ) from None
     if value.bit_length() > MAX_CPU_ID + 1:
         raise ValueError(f"the mask has bit {value.bit_length() - 1}; ids end at {MAX_CPU_ID}")

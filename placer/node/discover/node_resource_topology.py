@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from placer.node.discover.held import hugepages_name
-from placer.node.discover.inventory import FoundCpu, FoundDevices, FoundNumaNode, MachineInventory
+from placer.node.discover.inventory import FoundCpu, FoundDevices, FoundNumaNode, HardwareInventory
 from placer.node.discover.machine import DiscoveredMachine
 from placer_models.annotations.names import (
     CPU_MANAGER_POLICY,
@@ -30,7 +30,7 @@ from placer_models.annotations.node_topology import (
     write_pod_cpu_allocs,
 )
 from placer_models.device import GPU, Device
-from placer_models.files.errors import InputError, shown
+from placer_models.files.errors import InputError, in_quotes
 from placer_models.files.part import Json
 from placer_models.files.tree import field_path_text
 from placer_models.kubernetes.object_fields import ObjectError
@@ -65,7 +65,7 @@ _NO_ZONE = NumaZone(NOTHING, NOTHING, NOTHING)
 _RESOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,252}")
 
 
-def read_node_resource_topology(path: Path) -> MachineInventory:
+def read_node_resource_topology(path: Path) -> HardwareInventory:
     """Return what a NodeResourceTopology says about its node.
 
     Raises:
@@ -86,12 +86,12 @@ def read_node_resource_topology(path: Path) -> MachineInventory:
         raise InputError(str(path), line, field, f"{error.title}: {error.message}") from None
 
 
-def _inventory(part: NodeResourceTopologyPart, source: str) -> MachineInventory:
+def _inventory(part: NodeResourceTopologyPart, source: str) -> HardwareInventory:
     if not part.cpus:
         at = ("metadata", "annotations", CPU_TOPOLOGY)
         raise ObjectError(part.identity.title, at, "names no CPU; it says where CPUs are")
     known = frozenset(cpu.id for cpu in part.cpus)
-    return MachineInventory(
+    return HardwareInventory(
         source=source,
         host=part.identity.name,
         cpus=_cpus(part.cpus),
@@ -152,7 +152,7 @@ def _devices(part: NodeResourceTopologyPart) -> tuple[Device, ...]:
     for numa_node, zone in part.zones.items():
         for name, count in zone_devices(zone.capacity):
             if not _RESOURCE.fullmatch(name):
-                message = f"{shown(name)} is no name of a resource; expected example.com/fpga"
+                message = f"{in_quotes(name)} is no name of a resource; expected example.com/fpga"
                 raise ObjectError(part.identity.title, ("zones",), message)
             here = places[DEVICE_TYPES.get(name, name)]
             if len(here) + count > MOST_DEVICES:

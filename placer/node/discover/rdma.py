@@ -24,7 +24,7 @@ def read_rdma(files: MachineFiles) -> FoundDevices:
     devices: list[Device] = []
     down: list[str] = []
     ports = [(name, f"{folder}/{name}") for folder in CLASSES for name in files.names(folder)]
-    for name, at in sorted(ports, key=lambda port: in_number_order(port[0])):
+    for name, at in sorted(ports, key=lambda port: natural_sort_key(port[0])):
         real = (files.real(f"{at}/device") or "").rpartition("/")[2]
         try:
             bus_id = bus_id_of(real)
@@ -49,17 +49,17 @@ def read_rdma(files: MachineFiles) -> FoundDevices:
                 )
             )
         )
-    return FoundDevices(tuple(devices), warnings=tuple(down_warnings(down)))
+    return FoundDevices(tuple(devices), warnings=tuple(down_port_warnings(down)))
 
 
-def down_warnings(names: Sequence[str]) -> list[str]:
+def down_port_warnings(names: Sequence[str]) -> list[str]:
     """Return the warning about devices without a port that is up; none where there are none."""
     if not names:
         return []
     return [f"{', '.join(names)}: every port is down; rule: such a device is unhealthy"]
 
 
-def in_number_order(name: str) -> tuple[object, ...]:
+def natural_sort_key(name: str) -> tuple[object, ...]:
     """Return a sort key that puts ``mlx5_2`` before ``mlx5_10``."""
     parts = re.split(r"([0-9]{1,9})", name)
     return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from placer.node.discover.device_object import write_device_object
-from placer.node.discover.inventory import MachineInventory
+from placer.node.discover.inventory import HardwareInventory
 from placer.node.discover.machine import DiscoveredMachine
 from placer.node.discover.node_resource_topology import write_node_resource_topology
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -35,7 +35,7 @@ class DiscoverOutputKind(StrEnum):
     """What the kernel and the drivers say, before it is made to fit our words."""
 
 
-def to_document(found: DiscoveredMachine, kind: DiscoverOutputKind) -> Json:
+def discovered_to_json(found: DiscoveredMachine, kind: DiscoverOutputKind) -> Json:
     """Return a document that says what was found."""
     match kind:
         case DiscoverOutputKind.INSTANCE:
@@ -51,7 +51,7 @@ def to_document(found: DiscoveredMachine, kind: DiscoverOutputKind) -> Json:
             return {**_inventory(found.inventory), "warnings": list(found.warnings)}
 
 
-def _inventory(inventory: MachineInventory) -> Json:
+def _inventory(inventory: HardwareInventory) -> Json:
     present = frozenset(cpu.id for cpu in inventory.cpus)
     efficient = frozenset(cpu.id for cpu in inventory.cpus if cpu.efficient)
     return {

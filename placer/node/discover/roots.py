@@ -18,7 +18,7 @@ from placer.node.discover.machine_files import (
     EntryKind,
     MachineFiles,
 )
-from placer_models.files.errors import InputError, shown
+from placer_models.files.errors import InputError, in_quotes
 
 MAX_ARCHIVE_BYTES = 2**28
 """The most bytes that an archive may hold when it is unpacked."""
@@ -136,7 +136,7 @@ def _add(
             str(path),
             None,
             "",
-            f"has a member {shown(member.name)}, outside of itself; expected paths within it",
+            f"has a member {in_quotes(member.name)}, outside of itself; expected paths within it",
         )
     if len(parts) > _DEEPEST_IN_ARCHIVE:
         return  # No file of a kernel lies so deep.

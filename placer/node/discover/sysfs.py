@@ -3,10 +3,10 @@
 import platform
 import re
 
-from placer.node.discover.inventory import FoundCpu, FoundNumaNode, MachineInventory
+from placer.node.discover.inventory import FoundCpu, FoundNumaNode, HardwareInventory
 from placer.node.discover.machine_files import CPU, NODE, NOT_A_DUMP, MachineFiles
 from placer_models.cpuset import MAX_CPU_ID, CpuSet
-from placer_models.files.errors import cpus_with_noun
+from placer_models.files.errors import cpu_ids_text
 from placer_models.topology import Hugepages
 
 _MEM_TOTAL = re.compile(r"MemTotal:\s*(\d{1,15}) kB")
@@ -27,7 +27,7 @@ _ARCHITECTURES = (
 _MODEL_LINES = ("model name", "Model Name", "cpu model", "cpu", "processor 0")
 
 
-def read_sysfs(files: MachineFiles) -> MachineInventory:
+def read_sysfs(files: MachineFiles) -> HardwareInventory:
     """Return what the files say about a machine, without its devices.
 
     Raises:
@@ -40,7 +40,7 @@ def read_sysfs(files: MachineFiles) -> MachineInventory:
         raise files.wrong("", NOT_A_DUMP)
     cpuinfo = files.read("proc/cpuinfo") or ""
     allowed = _allowed(files, "Cpus_allowed_list", "cpus")
-    return MachineInventory(
+    return HardwareInventory(
         source=files.source,
         host=_host(files),
         architecture=_architecture(files, cpuinfo),
@@ -60,9 +60,7 @@ def _cpus(files: MachineFiles, warnings: list[str]) -> tuple[FoundCpu, ...]:
     folders = {i: at for i, at in files.numbered(CPU, "cpu").items() if i <= MAX_CPU_ID}
     listed = files.cpus(f"{CPU}/online")
     if listed is not None and (lost := listed - folders.keys()):
-        warnings.append(
-            f"{cpus_with_noun(lost)}: online, but nothing else is said of them; left out"
-        )
+        warnings.append(f"{cpu_ids_text(lost)}: online, but nothing else is said of them; left out")
     efficient = _efficient(files)
     found = []
     for cpu, at in folders.items():

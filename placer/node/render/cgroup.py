@@ -124,7 +124,7 @@ def quota_us(limit_milli: int) -> int:
     return max(LEAST_QUOTA_US, limit_milli * PERIOD_US // 1000)
 
 
-def says_the_same(file: str, present: str, wanted: str) -> bool:
+def is_same_cgroup_value(file: str, present: str, wanted: str) -> bool:
     """Return whether a file says what is wanted; the kernel words some values its own way."""
     now, want = present.split(), wanted.split()
     if file == "cpu.max":

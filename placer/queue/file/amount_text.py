@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 
 from placer.queue.model import MAX_WEIGHT_MILLI, ONE_MILLI, US_PER_S
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 
 MAX_DURATION_US = 10**8 * US_PER_S
 """Three years: no thread of work takes longer."""
@@ -97,4 +97,4 @@ def _milli(text: str, most: int, what: str) -> int:
 
 
 def _unexpected(text: str, expected: str) -> ValueError:
-    return ValueError(f"got {shown(text)}; expected {expected}")
+    return ValueError(f"got {in_quotes(text)}; expected {expected}")

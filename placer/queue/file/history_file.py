@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer.queue.advice import ThreadCountAdvice, advise_job_thread_count
+from placer.queue.advice import JobThreadAdvice, advise_job_thread_count
 from placer.queue.file.flows import take_name
 from placer.queue.file.schema import QueueHistoryFile
 from placer_models.files.faults import DocumentLocation
@@ -28,7 +28,7 @@ class ThreadLengthHistory:
     target_us: int
     majority_permille: int
 
-    def advice(self) -> tuple[ThreadCountAdvice, ...]:
+    def advice(self) -> tuple[JobThreadAdvice, ...]:
         """Return the advice for each job."""
         return tuple(
             advise_job_thread_count(
@@ -42,7 +42,7 @@ class ThreadLengthHistory:
         )
 
 
-def read_thread_history(path: Path) -> ThreadLengthHistory:
+def read_queue_history(path: Path) -> ThreadLengthHistory:
     """Return the history of a file.
 
     Raises:

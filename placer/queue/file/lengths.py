@@ -14,7 +14,7 @@ _WAYS = ("length", "lengths", "work")
 DrawLength = Callable[[], int]
 
 
-def read_thread_lengths(job: JobPart, place: DocumentLocation, seed: str) -> tuple[int, ...]:
+def read_job_thread_lengths(job: JobPart, place: DocumentLocation, seed: str) -> tuple[int, ...]:
     """Return the length of each thread of work of a job.
 
     ``length`` is the length of every unit of work, ``lengths`` lists the length of each, and

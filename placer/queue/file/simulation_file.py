@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from placer.queue.file.flows import group_of_job, read_flow_groups, take_name
-from placer.queue.file.lengths import read_thread_lengths
+from placer.queue.file.lengths import read_job_thread_lengths
 from placer.queue.file.schema import MAX_THREADS, JobPart, QueueCapacityPart, QueueSimulationFile
 from placer.queue.simulation.scenario import (
     GroupSpec,
@@ -11,7 +11,7 @@ from placer.queue.simulation.scenario import (
     SimulatedJob,
     ThreadCapacityOverTime,
 )
-from placer_models.files.errors import shown
+from placer_models.files.errors import in_quotes
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.validate import read_only_document
 
@@ -104,7 +104,7 @@ def _job(
         place.at("width").fault(f"got '{part.width}'; expected {capacity.most} at most")
     return SimulatedJob(
         name=part.name,
-        lengths_us=read_thread_lengths(part, place, seed),
+        lengths_us=read_job_thread_lengths(part, place, seed),
         group=group_of_job(part.group, groups, place.at("group")),
         weight_milli=part.weight,
         arrives_us=part.arrives,
@@ -121,7 +121,7 @@ def _check_running_on(
 ) -> None:
     at = place.at("runningOn")
     for i, number in enumerate(job.running_on):
-        got = f"got {shown(str(number))}"
+        got = f"got {in_quotes(str(number))}"
         if not 1 <= number <= capacity.threads:
             expected = f"the number of a thread of capacity, 1 to {capacity.threads}"
             at.at(i).fault(f"{got}; expected {expected}")

@@ -15,8 +15,8 @@ from placer.queue.fairness import FairnessMeter
 from placer.queue.model import DEFAULT_GROUP, ChosenFlow, DispatchTicket, ReservedUnit, WorkUnit
 from placer.queue.simulation.bounds import makespan_lower_bound_us, makespan_upper_bound_us
 from placer.queue.simulation.floor import ThreadCapacityLedger
-from placer.queue.simulation.forecast import CapacityForecast, OccupiedCapacity
-from placer.queue.simulation.result import JobResult, SimulatedThreadRun, SimulationResult
+from placer.queue.simulation.forecast import CapacityForecast, OccupiedThreadCapacity
+from placer.queue.simulation.result import JobResult, SimulatedJobThread, SimulationResult
 from placer.queue.simulation.scenario import QueueScenario, SimulatedJob
 
 MOST_FLOWS_MEASURED = 256
@@ -53,8 +53,8 @@ class _Engine:
         self._floor = ThreadCapacityLedger(scenario.capacity)
         self._gangs = any(job.width > 1 for job in scenario.jobs)
         self._events: list[_Event] = []
-        self._running: dict[int, tuple[DispatchTicket, SimulatedThreadRun]] = {}
-        self._runs: list[SimulatedThreadRun] = []
+        self._running: dict[int, tuple[DispatchTicket, SimulatedJobThread]] = {}
+        self._runs: list[SimulatedJobThread] = []
         self._capacity_us = 0
         self._look_again_us = -1
 
@@ -113,10 +113,10 @@ class _Engine:
                 service = (run.end_us - run.start_us) * chosen.unit.width
                 self._meter.dispatched(chosen.job, service, now_us)
 
-    def _held_until(self, now_us: int) -> list[OccupiedCapacity]:
+    def _held_until(self, now_us: int) -> list[OccupiedThreadCapacity]:
         """Return when running gangs should let their threads go, as far as the queue was told."""
         return [
-            OccupiedCapacity(
+            OccupiedThreadCapacity(
                 None
                 if ticket.unit.length_us is None
                 else max(now_us, ticket.start_us + ticket.unit.length_us),
@@ -136,11 +136,11 @@ class _Engine:
         on: tuple[int, ...],
         now_us: int,
         steps: tuple[ChosenFlow, ...],
-    ) -> SimulatedThreadRun:
+    ) -> SimulatedJobThread:
         thread = int(ticket.unit.key)
         length_us = self._specs[ticket.job].lengths_us[thread]
         end_us = now_us + self._floor.duration_us(length_us, on)
-        run = SimulatedThreadRun(
+        run = SimulatedJobThread(
             ticket.job, thread + 1, on, now_us, end_us, ticket.passes, steps, ticket.turn_us
         )
         self._runs.append(run)
@@ -166,7 +166,7 @@ class _Engine:
 
     def _result(self) -> SimulationResult:
         left = {job.name: len(job.lengths_us) for job in self._scenario.jobs}
-        by_job: dict[str, list[SimulatedThreadRun]] = defaultdict(list)
+        by_job: dict[str, list[SimulatedJobThread]] = defaultdict(list)
         for run in self._runs:
             left[run.job] -= 1
             by_job[run.job].append(run)
@@ -212,7 +212,7 @@ def _meter_of(scenario: QueueScenario) -> FairnessMeter | None:
     return meter
 
 
-def _job_result(job: SimulatedJob, runs: list[SimulatedThreadRun]) -> JobResult:
+def _job_result(job: SimulatedJob, runs: list[SimulatedJobThread]) -> JobResult:
     complete = len(runs) == len(job.lengths_us)
     return JobResult(
         name=job.name,

@@ -7,7 +7,7 @@ from placer.queue.model import WorkUnit
 from placer.queue.simulation.floor import ThreadCapacityLedger
 
 
-class OccupiedCapacity(NamedTuple):
+class OccupiedThreadCapacity(NamedTuple):
     """Threads of capacity that are held.
 
     Attributes:
@@ -28,7 +28,7 @@ class CapacityForecast:
     """
 
     def __init__(
-        self, floor: ThreadCapacityLedger, held: Sequence[OccupiedCapacity], now_us: int
+        self, floor: ThreadCapacityLedger, held: Sequence[OccupiedThreadCapacity], now_us: int
     ) -> None:
         self._free = floor.free
         self._now_us = now_us

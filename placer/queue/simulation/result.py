@@ -9,7 +9,7 @@ from placer.queue.simulation.scenario import QueueScenario
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatedThreadRun:
+class SimulatedJobThread:
     """One thread of work on its threads of capacity.
 
     Attributes:
@@ -75,7 +75,7 @@ class SimulationResult:
     """
 
     scenario: QueueScenario
-    runs: tuple[SimulatedThreadRun, ...]
+    runs: tuple[SimulatedJobThread, ...]
     jobs: tuple[JobResult, ...]
     makespan_us: int
     lower_bound_us: int

@@ -7,7 +7,7 @@ import numpy as np
 from placer.greedy.columns import Indices, Mask, Numbers
 from placer.greedy.free_nodes import MILLI_PER_PERCENT
 from placer.greedy.node_rows import first_of_each
-from placer.greedy.scorer import NodeScorer, NodeScores, PodAsk, ScorerOfKinds
+from placer.greedy.scorer import AlikeNodeScorer, NodeScorer, NodeScores, PodAsk
 from placer.search.by_columns.simple_asks import SimpleAsk
 from placer.search.by_columns.simple_columns import SimpleNodeColumns
 from placer_models.demand import WHOLE_MILLI
@@ -91,7 +91,7 @@ class SimpleNodeRanking:
 
     def _scores(self, nodes: Indices, columns: SimpleNodeColumns, scorer: NodeScorer) -> NodeScores:
         """Return the scores of places on nodes."""
-        if len(nodes) < MANY or not isinstance(scorer, ScorerOfKinds):
+        if len(nodes) < MANY or not isinstance(scorer, AlikeNodeScorer):
             return scorer.score(self._asked, columns.free, nodes)
         kinds = scorer.kinds
         codes = columns.alike[nodes] * (int(kinds.max()) + 1) + kinds[nodes]

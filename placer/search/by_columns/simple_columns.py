@@ -11,7 +11,12 @@ from placer.greedy.expected.arrays import shape_prices_on
 from placer.greedy.free_nodes import MILLI_PER_PERCENT
 from placer.greedy.scorer import ScorerColumns
 from placer.search.by_columns.simple_asks import SimpleAsk
-from placer.search.by_columns.simple_nodes import SimpleRow, has_simple_pods, row_of, simple_nodes
+from placer.search.by_columns.simple_nodes import (
+    SimpleRow,
+    row_of,
+    runs_only_simple_pods,
+    simple_node_flags,
+)
 from placer_models.cluster import Nodes
 from placer_models.demand import ExpectedDemand
 from placer_models.incremental import PersistentTuple, changed_indices
@@ -36,7 +41,7 @@ class SimpleNodeColumns:
     def __init__(self, nodes: Nodes, accounts: PersistentTuple[Account]) -> None:
         """Write down what the nodes have left."""
         self._nodes, self._accounts = nodes, accounts
-        simple = simple_nodes(nodes)
+        simple = simple_node_flags(nodes)
         self.simple: Mask = np.array(simple or [False] * len(nodes), dtype=np.bool_)
         self.are_numbered = simple is not None and any(simple)
         self.changed: list[int] = []
@@ -52,7 +57,7 @@ class SimpleNodeColumns:
         distinct = {id(account): account for account in accounts}
         row_by_id = {number: row_of(account) for number, account in distinct.items()}
         self.rows = [row_by_id[id(account)] for account in accounts]
-        special = {n for n, one in distinct.items() if one.affine or not has_simple_pods(one)}
+        special = {n for n, one in distinct.items() if one.affine or not runs_only_simple_pods(one)}
         for at, account in enumerate(accounts):
             if id(account) in special or not self.simple[at]:
                 self._sort(at, account)
@@ -106,7 +111,7 @@ class SimpleNodeColumns:
 
     def _sort(self, at: int, account: Account) -> None:
         """Note what kind of node it is with its pods."""
-        is_simple = bool(self.simple[at]) and has_simple_pods(account)
+        is_simple = bool(self.simple[at]) and runs_only_simple_pods(account)
         (self._odd.discard if is_simple else self._odd.add)(at)
         (self._asking.add if account.affine else self._asking.discard)(at)
 

@@ -66,7 +66,7 @@ class SimpleRow(NamedTuple):
         return NodeLeft(max(0, self.cpu_milli), gpus, self.memory_bytes if with_memory else 0)
 
 
-def simple_nodes(nodes: Iterable[Node]) -> list[bool] | None:
+def simple_node_flags(nodes: Iterable[Node]) -> list[bool] | None:
     """Return of each node whether it is simple, if its pods are.
 
     None if the numbers of some node do not even say what a scorer would see of it.
@@ -96,7 +96,7 @@ def _is_simple_inside(node: Node) -> bool:
     )
 
 
-def has_simple_pods(account: Account) -> bool:
+def runs_only_simple_pods(account: Account) -> bool:
     """Return whether the row of a simple node says all that its pods leave.
 
     Pods that are bound to a part of their pool, or that have other parts of a GPU's compute than

@@ -4,14 +4,14 @@ Parts of devices do not add up as sums over a node say: 70 and 70 percent need t
 So shares are also counted by dual feasible functions (Fekete and Schepers 2001), which round each
 of them so that what fits one device never counts more than the device does. Where shares have few
 sizes, and devices are alike, they are counted by all that fillings of one allow
-(`device_share_weights`).
+(`share_capacity_cut_weights`).
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from placer.search.exchanges.share_weights import device_share_weights
+from placer.search.exchanges.share_weights import share_capacity_cut_weights
 from placer_models.device_share import (
     DeviceCapacity,
     ShareAmounts,
@@ -107,7 +107,7 @@ def _by_weights(
             for need in needs
         ]
     every = dict.fromkeys(size for pairs in sizes.values() for _, size in pairs if size)
-    for weights in device_share_weights(list(every), whole_device_amounts(totals)):
+    for weights in share_capacity_cut_weights(list(every), whole_device_amounts(totals)):
         most: dict[ShareAmounts, int] = {}
         has = []
         for bank in banks:

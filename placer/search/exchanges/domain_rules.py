@@ -12,9 +12,9 @@ import numpy as np
 
 from placer.greedy.columns import Numbers
 from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, DomainCountRule, DomainCountRules
-from placer_models.domains import NodeDomains
+from placer_models.domains import DomainByNode
 from placer_models.problem.problem import Choices, Problem
-from placer_models.problem.tasks import DomainTask, ProblemAffinityTerm
+from placer_models.problem.tasks import ProblemAffinityTerm, ProblemDomainLimit
 from placer_models.records import record
 
 MOST_COUNTS = 4_000_000
@@ -47,7 +47,7 @@ class _DomainRule:
     base: int
     most: int
     weights: Mapping[int, int]
-    domains: NodeDomains
+    domains: DomainByNode
     here: Sequence[int]
 
 
@@ -80,7 +80,7 @@ class DomainRules:
             for shape, weight in rule.weights.items():
                 self._of[shape].append((number, weight))
         self.related = frozenset(shape for shape, of in enumerate(self._of) if of)
-        rows: dict[NodeDomains, int] = {}
+        rows: dict[DomainByNode, int] = {}
         self._rows = [rows.setdefault(rule.domains, len(rows)) for rule in rules]
         self._domains = np.array(
             [domains or range(self._nodes) for domains in rows], dtype=np.int64
@@ -188,7 +188,7 @@ def _of_terms(alike: Sequence[ProblemAffinityTerm], most: int, problem: Problem)
     return _DomainRule(DomainCountRule.BESIDE, most, 0, weights, first.domains, here)
 
 
-def _of_limit(task: DomainTask) -> _DomainRule:
+def _of_limit(task: ProblemDomainLimit) -> _DomainRule:
     """Return the rule of a limit that is required."""
     if task.asking != task.matches:
         return _staying(task.asking, task.matches, task.domains)
@@ -197,7 +197,7 @@ def _of_limit(task: DomainTask) -> _DomainRule:
 
 
 def _staying(
-    asking: frozenset[int] | set[int], meant: frozenset[int], domains: NodeDomains
+    asking: frozenset[int] | set[int], meant: frozenset[int], domains: DomainByNode
 ) -> _DomainRule:
     """Return the rule by which as many pods of each role stay in each domain."""
     weights: defaultdict[int, int] = defaultdict(int)

@@ -8,7 +8,7 @@ import numpy as np
 from placer.search.budget import Budget
 from placer.search.exchanges.lots import Lot, exchange_lots_of
 from placer.search.exchanges.mending import ExchangeRepair
-from placer.search.exchanges.node_sums import node_set_capacity_limits, sums_as_arrays
+from placer.search.exchanges.node_sums import capacity_limits_as_arrays, node_set_capacity_limits
 from placer.search.exchanges.on_nodes import NodePlacer, OnNodes
 from placer.search.exchanges.room_columns import CapacityLeftColumns, capacity_left_columns
 from placer.search.exchanges.swaps import EXCHANGES_A_SECOND
@@ -74,7 +74,7 @@ class LotPlacer:
         sums = list(
             node_set_capacity_limits(problem, columns, Counter(self.thing_of[pod] for pod in pods))
         )
-        self._sum_sizes, self.room = sums_as_arrays(sums, len(problem.shapes))
+        self._sum_sizes, self.room = capacity_limits_as_arrays(sums, len(problem.shapes))
         self._mender = ExchangeRepair(columns, layer, self.thing_of.__getitem__, rng, self._stop)
 
     def able(self, level: int) -> list[int]:

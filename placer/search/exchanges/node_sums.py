@@ -78,7 +78,9 @@ def _sums_over(
             yield NodeSetCapacityLimit(what, taken, int(room[nodes].sum()))
 
 
-def sums_as_arrays(sums: Sequence[NodeSetCapacityLimit], shapes: int) -> tuple[Loads, Loads]:
+def capacity_limits_as_arrays(
+    sums: Sequence[NodeSetCapacityLimit], shapes: int
+) -> tuple[Loads, Loads]:
     """Return (shape, sum) -> what a pod takes of it, and what each sum has.
 
     Args:

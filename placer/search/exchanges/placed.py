@@ -20,7 +20,7 @@ from placer.search.budget import Budget
 from placer.search.exchanges.lot_places import LotPlacer, PodNodes, lots_with_places
 from placer.search.exchanges.roomiest import RoomiestLotsModel
 from placer.search.exchanges.swaps import BinContents, exchange_in_threads, fastest_sweeps
-from placer.search.exchanges.sweeps import array_sweeps
+from placer.search.exchanges.sweeps import anneal_with_numpy
 from placer.search.exchanges.wanted import LotExclusionOption, lot_exclusion_options
 from placer_models.problem.problem import Choices, Problem
 
@@ -112,7 +112,7 @@ class _Search:
         budget = places.budget
         self.run = fastest_sweeps(budget.left if budget.timed else math.inf)
         # Threads of NumPy wait for each other: they would only cost time.
-        alone = budget.timed and self.run is array_sweeps
+        alone = budget.timed and self.run is anneal_with_numpy
         self.threads = 1 if alone else min(MOST_THREADS, budget.options.workers)
         pods = sum(len(lot.pods) for lot in places.lots)
         self.first_sweeps = min(FIRST_SWEEPS, SWEEPS_A_POD * pods)

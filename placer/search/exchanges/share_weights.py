@@ -83,7 +83,7 @@ def _fillings(sizes: Sequence[ShareAmounts], left: ShareAmounts) -> Iterator[Dev
         left, count = share_left(left, size), count + 1
 
 
-def device_share_weights(
+def share_capacity_cut_weights(
     sizes: Sequence[ShareAmounts], whole: ShareAmounts
 ) -> list[DeviceShareWeights]:
     """Return weights of shares on devices that are alike; none if there are too many fillings.

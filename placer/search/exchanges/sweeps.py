@@ -1,8 +1,8 @@
 """Sweeps of exchanges: nodes meet in pairs, and each pair exchanges one item for another.
 
-`array_sweeps` looks at all pairs of a sweep at once, by NumPy. `placer[fast]` brings a compiled
-loop that does the same (`compiled_sweeps`). Both do the same steps and give the same answers,
-so that it does not matter which of them a machine has, but for the time.
+`anneal_with_numpy` looks at all pairs of a sweep at once, by NumPy. `placer[fast]` brings a
+compiled loop that does the same (`anneal_with_numba`). Both do the same steps and give the same
+answers, so that it does not matter which of them a machine has, but for the time.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.search.exchanges.draws import gumbel_of, random_draws
+from placer.search.exchanges.draws import gumbel_of, stream_random_numbers
 from placer.search.exchanges.move_rules import DomainCountRules
 
 Loads = NDArray[np.float64]
@@ -54,7 +54,7 @@ class BinArrays(NamedTuple):
     rules: DomainCountRules
 
 
-def array_sweeps(
+def anneal_with_numpy(
     bins: BinArrays, stream: int, first: int, heats: NDArray[np.float64], pairs: int, taken: int
 ) -> None:
     """Run some sweeps.
@@ -80,10 +80,10 @@ def array_sweeps(
     of_exchanges = np.arange(taken * taken, dtype=np.uint64) + np.uint64(EXCHANGES)
     held = (bins.slots != gap).sum(axis=1)
     for number, heat in enumerate(heats.tolist(), first):
-        own = random_draws(base, np.array([number], dtype=np.uint64))
-        drawn = np.argsort(random_draws(own, of_bins), kind="stable")[: 2 * pairs]
+        own = stream_random_numbers(base, np.array([number], dtype=np.uint64))
+        drawn = np.argsort(stream_random_numbers(own, of_bins), kind="stable")[: 2 * pairs]
         here, there = drawn[:pairs], drawn[pairs:]
-        streams = random_draws(own, of_pairs)[:, None]
+        streams = stream_random_numbers(own, of_pairs)[:, None]
         at, is_at = _looked_at(streams, np.minimum(held[here] + 1, width), taken, 0)
         to, is_to = _looked_at(streams, np.minimum(held[there] + 1, width), taken, THEIRS)
         mine, theirs = bins.slots[here[:, None], at], bins.slots[there[:, None], to]
@@ -108,7 +108,7 @@ def array_sweeps(
             cost[~bins.rules.kept(mine, theirs, here, there)] = np.inf
         # The least of exponential times: drawn with the weight exp(-cost / heat).
         cost /= heat
-        cost = cost.reshape(pairs, -1) - gumbel_of(random_draws(streams, of_exchanges))
+        cost = cost.reshape(pairs, -1) - gumbel_of(stream_random_numbers(streams, of_exchanges))
         best = cost.argmin(axis=1)
         met = rows[np.isfinite(cost[rows, best])]
         if has_rules:
@@ -146,7 +146,9 @@ def _looked_at(
     looked_at = np.where(every > 0, every - 1, known[:, None] - 1)
     if many.any():
         numbers = np.arange(1, taken, dtype=np.uint64) + np.uint64(first)
-        drawn = random_draws(streams[many], numbers) % (known[many, None] - 1).astype(np.uint64)
+        drawn = stream_random_numbers(streams[many], numbers) % (known[many, None] - 1).astype(
+            np.uint64
+        )
         looked_at[many, 1:] = drawn.astype(np.intp)
     return np.where(exists, looked_at, 0), exists
 

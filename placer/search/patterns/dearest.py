@@ -23,7 +23,7 @@ AT_ONCE = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class PatternKnapsack:
+class KnapsackProblem:
     """What a node has for pods of some kinds.
 
     Attributes:
@@ -55,7 +55,7 @@ class DearestPatterns:
 
 
 def dearest_patterns(
-    room: PatternKnapsack,
+    room: KnapsackProblem,
     prices: NDArray[np.int64],
     least: int,
     count: int,
@@ -155,7 +155,7 @@ class _Growth:
 
     """
 
-    room: PatternKnapsack
+    room: KnapsackProblem
     prices: NDArray[np.int64]
     kinds: NDArray[np.intp]
     rates: Loads
@@ -163,14 +163,14 @@ class _Growth:
     worth: Loads
 
     @classmethod
-    def of(cls, room: PatternKnapsack, prices: NDArray[np.int64]) -> "_Growth | None":
+    def of(cls, room: KnapsackProblem, prices: NDArray[np.int64]) -> "_Growth | None":
         """Return how they grow by kinds that are worth something; None if there are none."""
         fit = (room.sizes <= room.amounts).all(axis=1)
         of_use = np.flatnonzero((prices > 0) & (room.counts > 0) & fit)
         if not len(of_use):
             return None
         worth = _worth_of(
-            PatternKnapsack(room.amounts, room.sizes[of_use], room.counts[of_use]), prices[of_use]
+            KnapsackProblem(room.amounts, room.sizes[of_use], room.counts[of_use]), prices[of_use]
         )
         taken = room.sizes[of_use] @ worth
         rates = np.full(len(of_use), np.inf)
@@ -181,7 +181,7 @@ class _Growth:
         each_beyond = counts * np.maximum(prices - sizes @ worth, 0.0)
         beyond: Loads = np.cumsum(each_beyond[::-1], dtype=np.float64)[::-1]
         return cls(
-            PatternKnapsack(room.amounts, sizes, counts), prices, kinds, rates, beyond, worth
+            KnapsackProblem(room.amounts, sizes, counts), prices, kinds, rates, beyond, worth
         )
 
     @property
@@ -231,7 +231,7 @@ class _Growth:
         return tuple(sorted(self.kinds[row].tolist()))
 
 
-def _worth_of(room: PatternKnapsack, prices: NDArray[np.int64]) -> Loads:
+def _worth_of(room: KnapsackProblem, prices: NDArray[np.int64]) -> Loads:
     """Return what one more of each resource is worth where pods may be parted."""
     program = LinearProgram(maximise=True)
     rows = [program.row(most=amount) for amount in room.amounts.tolist()]

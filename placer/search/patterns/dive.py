@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.search.patterns.program import NEARLY, PatternProgram, PatternUse
+from placer.search.patterns.program import NEARLY, PatternMasterProgram, PatternUse
 
 MOST_KNOWN = 2_000
 """How many patterns the program may know before a dive gives it no more of them."""
@@ -24,7 +24,7 @@ class NodeFilling:
 
 
 def dive(
-    program: PatternProgram, rng: np.random.Generator | None, stop: Callable[[], bool]
+    program: PatternMasterProgram, rng: np.random.Generator | None, stop: Callable[[], bool]
 ) -> list[NodeFilling]:
     """Return fillings of nodes; pods that are in none of them are left out.
 

@@ -18,14 +18,14 @@ from placer.search.binding import OfClass, bottlenecks
 from placer.search.budget import Budget
 from placer.search.cp import optimise_expression
 from placer.search.exchanges.lot_places import LotPlacer, PodNodes, lots_with_places
-from placer.search.patterns.dearest import PatternKnapsack
+from placer.search.patterns.dearest import KnapsackProblem
 from placer.search.patterns.dive import NodeFilling, dive
 from placer.search.patterns.program import (
     AlikeNodes,
-    PatternProgram,
-    PodKind,
+    PatternMasterProgram,
+    ShapePriorityGroup,
     converge_bound,
-    program_exceeds_bound,
+    optimum_exceeds_bound,
 )
 from placer_models.goals import MEMBER_OF_MINIMUM_POINTS, Sense
 from placer_models.placement import Bottleneck
@@ -150,7 +150,7 @@ class _PatternSearch:
     def _points(self, level: int) -> int:
         return self._others[level] + self.places.points(self._lots_of[level], self.held)
 
-    def _program(self, level: int) -> PatternProgram | None:
+    def _program(self, level: int) -> PatternMasterProgram | None:
         """Return the program for the levels up to this one, or None if there is none."""
         places = self.places
         able = [i for before in range(level + 1) for i in places.able(before)]
@@ -166,13 +166,13 @@ class _PatternSearch:
         for i in able:
             lot = places.lots[i]
             found[places.thing_of[lot.pods[0]], lot.level, lot.points].append(lot.pods[0])
-        kinds = [PodKind(tuple(pods), *key) for key, pods in sorted(found.items())]
+        kinds = [ShapePriorityGroup(tuple(pods), *key) for key, pods in sorted(found.items())]
         kept = [places.points(self._lots_of[i], self.held) for i in range(level)]
-        program = PatternProgram(kinds, self._alike(kinds), level, kept)
+        program = PatternMasterProgram(kinds, self._alike(kinds), level, kept)
         self._know_held(program)
         return program
 
-    def _alike(self, kinds: Sequence[PodKind]) -> list[AlikeNodes]:
+    def _alike(self, kinds: Sequence[ShapePriorityGroup]) -> list[AlikeNodes]:
         """Return the nodes, those together that have the same room for the pods."""
         columns = self.places.columns
         groups: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
@@ -184,11 +184,11 @@ class _PatternSearch:
             counts = np.array([len(of.pods) for of in kinds])
             counts[columns.barred[shapes, kind]] = 0
             alike.append(
-                AlikeNodes(tuple(nodes), PatternKnapsack(columns.room[nodes[0]], sizes, counts))
+                AlikeNodes(tuple(nodes), KnapsackProblem(columns.room[nodes[0]], sizes, counts))
             )
         return alike
 
-    def _know_held(self, program: PatternProgram) -> None:
+    def _know_held(self, program: PatternMasterProgram) -> None:
         """Give the program the patterns by which pods are held now."""
         kinds = program.kinds
         kind_of = {pod: k for k, kind in enumerate(kinds) for pod in kind.pods}
@@ -200,7 +200,7 @@ class _PatternSearch:
             for counts in {frozenset(on[node].items()) for node in of.nodes if node in on}:
                 program.know(index, tuple(sorted(Counter(dict(counts)).elements())))
 
-    def _improved(self, level: int, program: PatternProgram) -> bool:
+    def _improved(self, level: int, program: PatternMasterProgram) -> bool:
         """Bound the level, and dive until that is reached; return whether it got better."""
         places, budget = self.places, self.places.budget
         counted = 0.0
@@ -236,7 +236,9 @@ class _PatternSearch:
         self.is_open = self.is_open or self._points(level) != limit
         return better
 
-    def _binding(self, program: PatternProgram, bound: int, unit: int) -> tuple[Bottleneck, ...]:
+    def _binding(
+        self, program: PatternMasterProgram, bound: int, unit: int
+    ) -> tuple[Bottleneck, ...]:
         """Return the resources that alone give the bound; empty if that takes too long."""
         nodes, columns = self.places.problem.nodes, self.places.columns
         having = []
@@ -259,7 +261,7 @@ class _PatternSearch:
             def stop() -> bool:
                 return part.left <= (0.0 if part.timed else fewer.work_s)
 
-            higher = program_exceeds_bound(fewer, bound, unit, stop)
+            higher = optimum_exceeds_bound(fewer, bound, unit, stop)
             part.spent_work += fewer.work_s
             return None if higher is None else not higher
 
@@ -268,7 +270,7 @@ class _PatternSearch:
         return found
 
     def _takes_over(
-        self, level: int, program: PatternProgram, filled: Sequence[NodeFilling]
+        self, level: int, program: PatternMasterProgram, filled: Sequence[NodeFilling]
     ) -> bool:
         """Lay pods as the filling says, and those of later levels beside; keep what is better."""
         places = self.places
@@ -284,7 +286,7 @@ class _PatternSearch:
         places.best_laid = places.layer.choices
         return True
 
-    def _held_by(self, program: PatternProgram, filled: Sequence[NodeFilling]) -> PodNodes:
+    def _held_by(self, program: PatternMasterProgram, filled: Sequence[NodeFilling]) -> PodNodes:
         """Return the nodes of pods by a filling."""
         nodes = [list(of.nodes) for of in program.alike]
         pods = [list(kind.pods) for kind in program.kinds]
@@ -298,7 +300,7 @@ class _PatternSearch:
 
 
 def choose_patterns(
-    program: PatternProgram, level: int, budget: Budget, share: float
+    program: PatternMasterProgram, level: int, budget: Budget, share: float
 ) -> list[NodeFilling]:
     """Return the best filling by patterns that the program knows; empty if none was found.
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.linear import LinearProgram
-from placer.search.patterns.dearest import NodePattern, PatternKnapsack, dearest_patterns
+from placer.search.patterns.dearest import KnapsackProblem, NodePattern, dearest_patterns
 
 AT_ONCE = 20
 """How many patterns of nodes that are alike are given to the program at a time."""
@@ -37,7 +37,7 @@ NOTHING = 10
 
 
 @dataclass(frozen=True, slots=True)
-class PodKind:
+class ShapePriorityGroup:
     """Pods of one shape and priority that count the same.
 
     Attributes:
@@ -58,7 +58,7 @@ class AlikeNodes:
     """Nodes that have the same room for all kinds of pods."""
 
     nodes: tuple[int, ...]
-    room: PatternKnapsack
+    room: KnapsackProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class PatternUse:
     times: float
 
 
-class PatternProgram:
+class PatternMasterProgram:
     """The program, and the patterns that it knows.
 
     Attributes:
@@ -81,7 +81,7 @@ class PatternProgram:
 
     def __init__(
         self,
-        kinds: Sequence[PodKind],
+        kinds: Sequence[ShapePriorityGroup],
         alike: Sequence[AlikeNodes],
         level: int,
         kept: Sequence[int],
@@ -113,7 +113,7 @@ class PatternProgram:
         self._times: list[float] = []
         self.work_s = 0.0
 
-    def with_fewer_resources(self, counted: Sequence[NDArray[np.bool_]]) -> "PatternProgram":
+    def with_fewer_resources(self, counted: Sequence[NDArray[np.bool_]]) -> "PatternMasterProgram":
         """Return the program, with its patterns, for nodes of which only some resources count.
 
         Args:
@@ -124,7 +124,7 @@ class PatternProgram:
             replace(of, room=replace(of.room, sizes=np.where(mine, of.room.sizes, 0.0)))
             for of, mine in zip(self.alike, counted, strict=True)
         ]
-        program = PatternProgram(self.kinds, alike, self._level, self.kept)
+        program = PatternMasterProgram(self.kinds, alike, self._level, self.kept)
         for index, pattern in self._columns:
             program.know(index, pattern)
         return program
@@ -226,7 +226,9 @@ class PatternProgram:
             self._program.set_row(row, 0.0, float(count))
 
 
-def converge_bound(program: PatternProgram, unit: int, stop: Callable[[], bool]) -> int | None:
+def converge_bound(
+    program: PatternMasterProgram, unit: int, stop: Callable[[], bool]
+) -> int | None:
     """Give the program patterns until its bound is as narrow as it gets; return the bound.
 
     Args:
@@ -248,8 +250,8 @@ def converge_bound(program: PatternProgram, unit: int, stop: Callable[[], bool])
     return bound
 
 
-def program_exceeds_bound(
-    program: PatternProgram, bound: int, unit: int, stop: Callable[[], bool]
+def optimum_exceeds_bound(
+    program: PatternMasterProgram, bound: int, unit: int, stop: Callable[[], bool]
 ) -> bool | None:
     """Return whether the program reaches more than the bound; None if that takes too long.
 

@@ -29,7 +29,7 @@ def counting_settles_alignment(demand: RuleDemand, asked: PodOnNode) -> bool:
     )
 
 
-def numa_nodes_hold_amounts(
+def has_numa_nodes_for_amounts(
     policy: str, asked: PodOnNode, account: Account, demands: Sequence[RuleDemand]
 ) -> bool | None:
     """Return whether some NUMA nodes that the policy allows hold all amounts, None if unknown.

@@ -11,9 +11,9 @@ from placer.search.reasons.alone import has_place_on_node
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import (
     REASON_RULES,
+    is_demand_settled_by_counting,
     is_lacking_by_counting,
-    is_settled_by_counting,
-    question_without,
+    without_rule_demands,
 )
 from placer.state.fits import RuleInTheWay, fit_of
 from placer.state.out_of_time import OutOfTimeError
@@ -30,13 +30,13 @@ def blocker_by_counting(asked: PodOnNode, account: Account, demands: _Demands) -
     for number, demand in enumerate(demands):
         rule = REASON_RULES[demand.rule]
         if rule.lacks(demand, asked, account):
-            if not all(is_settled_by_counting(d, asked) for d in demands[: number + 1]):
+            if not all(is_demand_settled_by_counting(d, asked) for d in demands[: number + 1]):
                 return None
-            return blocker_settled_by_counting(demand, demands[:number])
+            return blocker_of_settled_demand(demand, demands[:number])
     return None
 
 
-def blocker_settled_by_counting(short: RuleDemand, before: _Demands) -> Blocker:
+def blocker_of_settled_demand(short: RuleDemand, before: _Demands) -> Blocker:
     """Return the blocker of a demand that counting settles, with those that give it a meaning."""
     needed, subjects = REASON_RULES[short.rule].needs, ("", short.subject)
     others = (d for d in before if d.rule == needed and d.subject in subjects)
@@ -58,7 +58,7 @@ def blocker_of(
     Args:
         asked: The pod and the node.
         account: What the running pods leave.
-        demands: What is asked, in the order (`register.all_demands_of`).
+        demands: What is asked, in the order (`register.all_rule_demands`).
         budget: What looking into it may cost.
         fit: Returns what `fit_of` does.
 
@@ -76,11 +76,15 @@ def blocker_of(
         known = (i for i, d in enumerate(demands[:short]) if (d.rule, d.subject) == never)
         short = next(known, short)
     counted = next(
-        (i for i, d in enumerate(demands[: short + 1]) if not is_settled_by_counting(d, asked)),
+        (
+            i
+            for i, d in enumerate(demands[: short + 1])
+            if not is_demand_settled_by_counting(d, asked)
+        ),
         len(demands),
     )
     if short < counted:
-        return blocker_settled_by_counting(demands[short], demands[:short])
+        return blocker_of_settled_demand(demands[short], demands[:short])
     node = _Node(asked, account, demands, budget)
     if short > counted and not node.meets(demands[:short]):
         short = next(i for i in range(counted, short) if not node.meets(demands[: i + 1]))
@@ -101,10 +105,10 @@ class _Node:
 
     def meets(self, kept: Sequence[RuleDemand]) -> bool:
         """Return whether the node can meet these demands together."""
-        less = question_without(self.asked, [d for d in self.demands if d not in kept])
+        less = without_rule_demands(self.asked, [d for d in self.demands if d not in kept])
         last = kept[-1] if kept else None
         if last is not None and aligned_amounts.counting_settles_alignment(last, self.asked):
-            known = aligned_amounts.numa_nodes_hold_amounts(
+            known = aligned_amounts.has_numa_nodes_for_amounts(
                 last.word, less, self.account, kept[:-1]
             )
             if known is not None:

@@ -16,15 +16,15 @@ from placer.search.reasons.rule import (
     demand_subject_key,
     demands_of_rule,
     nothing_per_numa_node,
-    own_cpus,
+    owned_cpu_count,
     rule_demand_text,
 )
-from placer_models.bound import bound_to
+from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.effective import effective_exclusive
 from placer_models.files.errors import counted
-from placer_models.kubernetes.insides import has_known_inside
+from placer_models.kubernetes.insides import is_node_inside_known
 from placer_models.pod import PodSpec
 from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, QosClass, Strength
 from placer_models.reasons import RuleDemand
@@ -55,13 +55,13 @@ def _cpu_amounts(_: RuleDemand, asked: PodOnNode, account: Account) -> AskedAndL
 
 
 def _own_said(spec: PodSpec) -> str:
-    return counted(own_cpus(spec), "CPU")
+    return counted(owned_cpu_count(spec), "CPU")
 
 
 def _cpus_per_numa_node(_: RuleDemand, asked: PodOnNode, account: Account) -> PerNumaNode:
     cpu = asked.node.machine.topology.cpu
     homes = (cpu[i].numa_node for i in account.cores.free_cpus)
-    return own_cpus(asked.spec), Counter(home for home in homes if home is not None)
+    return owned_cpu_count(asked.spec), Counter(home for home in homes if home is not None)
 
 
 def _shared_pool(asked: PodOnNode) -> Iterator[RuleDemand]:
@@ -69,7 +69,7 @@ def _shared_pool(asked: PodOnNode) -> Iterator[RuleDemand]:
     beside = any(runner.pod.spec.qos is QosClass.LS for runner in asked.running)
     if spec.qos is QosClass.LS or (spec.qos.owns_cpus and spec.requests.cpu_milli and beside):
         # Where no inside is known there is one pool: the node's CPUs.
-        whole = spec.qos is QosClass.LS and not has_known_inside(asked.node)
+        whole = spec.qos is QosClass.LS and not is_node_inside_known(asked.node)
         yield RuleDemand("shared-pool", word=_WHOLE_NODE if whole else "")
 
 
@@ -101,7 +101,7 @@ def _without_pool(qos: QosClass) -> Callable[[PodOnNode, RuleDemand], PodOnNode]
 
         def freed(runner: RunningPod) -> RunningPod:
             spec = runner.pod.spec
-            if spec.qos is not qos or bound_to(runner.placement, spec, asked.node):
+            if spec.qos is not qos or numa_nodes_bound_to(runner.placement, spec, asked.node):
                 return runner
             owner = replace(spec, qos=QosClass.LSR, constrained_burst=False)
             return replace(
@@ -141,7 +141,7 @@ def say_which_pool_is_short(
 ) -> Said:
     """Say which pool would be too small, whether the pod shares its CPUs or takes them away."""
     if spec.qos.owns_cpus:
-        text = f"{demand.name} needs CPUs that the pod would own, {own_cpus(spec)} of them"
+        text = f"{demand.name} needs CPUs that the pod would own, {owned_cpu_count(spec)} of them"
         return text, demands_of_rule("cpu-count", others)
     milli = spec.requests.cpu_milli
     if milli and demand.word == _WHOLE_NODE:

@@ -13,7 +13,7 @@ from placer.state.domain_limits import domain_limit_lookup
 from placer_models.cluster import Nodes, RunningPod
 from placer_models.domains import NO_DOMAIN
 from placer_models.pod import PodSpec
-from placer_models.problem.tasks import DomainTask
+from placer_models.problem.tasks import ProblemDomainLimit
 from placer_models.reasons import Blocker, RuleDemand
 from placer_models.relations import RELATIONS, DomainLimit, domain_limits
 
@@ -39,7 +39,9 @@ class LimitedDomains:
     account_at: Callable[[int], Account]
     arrived: Sequence[RunningPod] = ()
     _asking: list[tuple[Side, int]] | None = None
-    _limits: Callable[[Sequence[Side]], Iterator[tuple[DomainLimit, DomainTask]]] | None = None
+    _limits: Callable[[Sequence[Side]], Iterator[tuple[DomainLimit, ProblemDomainLimit]]] | None = (
+        None
+    )
     _known: dict[Side, _Kept] = field(default_factory=dict)
 
     def blocker(self, spec: PodSpec, namespace: str, index: int) -> Blocker | None:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from placer.search.reasons.alone import PlaceableCount, count_placeable_pods
-from placer.search.reasons.guesses import may_guesses_decide
-from placer.search.reasons.stages import NodesAtStage
+from placer.search.reasons.guesses import depends_on_guessed_memory
+from placer.search.reasons.stages import NodesAtReasonStage
 from placer.state.out_of_time import OutOfTimeError, raise_if_out_of_time
 from placer_models.cluster import Instance, Node
 from placer_models.files.errors import counted
-from placer_models.network import NODE_LEVEL, GatherOrSpread
+from placer_models.network import NODE_LEVEL, LevelRuleKind
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.policy import GatherLevel
 from placer_models.reasons import (
@@ -32,7 +32,7 @@ class StagedReason:
     why: Reason
 
 
-def staged_reason_of_gang(gang: Gang, stages: Sequence[NodesAtStage]) -> StagedReason | None:
+def staged_reason_of_gang(gang: Gang, stages: Sequence[NodesAtReasonStage]) -> StagedReason | None:
     """Return from when on too few members of a gang have a place, or None if enough have."""
     few = (replace(gang, minimum=1, priority=0, weight=1),)
     for stage in stages:
@@ -55,8 +55,8 @@ def staged_reason_of_gang(gang: Gang, stages: Sequence[NodesAtStage]) -> StagedR
     return None
 
 
-def group_shortage(
-    group: GangGroup, gangs: Sequence[Gang], stages: Sequence[NodesAtStage]
+def gang_group_shortage(
+    group: GangGroup, gangs: Sequence[Gang], stages: Sequence[NodesAtReasonStage]
 ) -> StagedReason | None:
     """Return from when on a gang group has no room as a whole, or None if it has room."""
     equal = tuple(replace(gang, priority=0, weight=1) for gang in gangs)
@@ -71,18 +71,18 @@ def group_shortage(
     return None
 
 
-def _hangs_on_guess(gangs: Sequence[Gang], stage: NodesAtStage) -> bool:
+def _hangs_on_guess(gangs: Sequence[Gang], stage: NodesAtReasonStage) -> bool:
     """Return whether guesses about running pods may decide how many members have a place."""
     specs = {pod.spec for gang in gangs for pod in gang.pods}
     return any(
-        may_guesses_decide(spec, node, running)
+        depends_on_guessed_memory(spec, node, running)
         for node, running in zip(stage.nodes, stage.running, strict=True)
         for spec in specs
     )
 
 
 def _most(
-    gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: NodesAtStage
+    gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: NodesAtReasonStage
 ) -> PlaceableCount | None:
     try:
         raise_if_out_of_time(lambda: stage.budget.over)
@@ -92,7 +92,9 @@ def _most(
         return None
 
 
-def _world(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: NodesAtStage) -> Instance:
+def _world(
+    gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: NodesAtReasonStage
+) -> Instance:
     """Return the gangs alone on the nodes at a stage.
 
     Before all is placed, company may still come, so the pods do not ask for it.
@@ -115,7 +117,7 @@ def _alone(pod: Pod) -> Pod:
 def level_blocker(gang: Gang, members: Sequence[Node], node: Node) -> Blocker | None:
     """Return the rule of the gang's levels that one more member on a node would break, if any."""
     if gang.gather is GatherLevel.NODE and any(member.name != node.name for member in members):
-        return Blocker(RuleDemand(GatherOrSpread.GATHER.value, word=NODE_LEVEL))
+        return Blocker(RuleDemand(LevelRuleKind.GATHER.value, word=NODE_LEVEL))
     for rule in gang.levels:
         if not rule.required:
             continue
@@ -123,12 +125,12 @@ def level_blocker(gang: Gang, members: Sequence[Node], node: Node) -> Blocker | 
         there = [member.domain(rule.level) for member in members]
         count = 1 + there.count(here)
         match rule.grouping:
-            case GatherOrSpread.GATHER:
+            case LevelRuleKind.GATHER:
                 broken, word = count <= len(members), rule.level
-            case GatherOrSpread.SPREAD:
+            case LevelRuleKind.SPREAD:
                 broken = count > rule.count
                 word = f"at most {counted(rule.count, 'member')} in one {rule.level}"
-            case GatherOrSpread.MULTIPLES:
+            case LevelRuleKind.MULTIPLES:
                 broken = count % rule.count > 0
                 word = f"a multiple of {rule.count} members in one {rule.level}"
         if here is not None and broken:

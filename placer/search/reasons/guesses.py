@@ -7,7 +7,7 @@ have it decides about owned CPUs, bound CPUs and memory of one NUMA node, and no
 from collections.abc import Iterable
 
 from placer.search.reasons.register import REASON_RULES
-from placer_models.bound import bound_to
+from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Node, RunningPod
 from placer_models.effective import effective_alignment
 from placer_models.pod import PodSpec
@@ -20,12 +20,12 @@ def hangs_on_guess(
 ) -> bool:
     """Return whether a blocker might not be there, were the memory of running pods elsewhere."""
     rules = [REASON_RULES[demand.rule] for demand in (blocker.demand, *blocker.others)]
-    return any(rule.binds_to_numa_nodes for rule in rules) and may_guesses_decide(
+    return any(rule.binds_to_numa_nodes for rule in rules) and depends_on_guessed_memory(
         spec, node, running, memory=any(rule.takes_memory for rule in rules)
     )
 
 
-def may_guesses_decide(
+def depends_on_guessed_memory(
     spec: PodSpec, node: Node, running: Iterable[RunningPod], *, memory: bool = True
 ) -> bool:
     """Return whether guesses may decide if a pod has a place on a node.
@@ -45,4 +45,4 @@ def may_guesses_decide(
     if aligned and memory and (asked.memory_bytes or asked.hugepages):
         return True
     takes_cpus = asked.cpu_milli > 0 and (spec.qos.owns_cpus or aligned or spec.constrained_burst)
-    return takes_cpus and any(bound_to(r.placement, r.pod.spec, node) for r in guessed)
+    return takes_cpus and any(numa_nodes_bound_to(r.placement, r.pod.spec, node) for r in guessed)

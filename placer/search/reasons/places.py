@@ -10,11 +10,11 @@ from placer.search.reasons.rule import (
     Said,
     demands_of_rule,
     listed,
-    own_cpus,
+    owned_cpu_count,
     rule_demand_text,
 )
 from placer.state.alignment import alignment_scopes_conflict, aligns_by_container
-from placer_models.bound import bound_to, with_bound_numa_nodes
+from placer_models.bound import numa_nodes_bound_to, with_bound_numa_nodes
 from placer_models.cluster import RunningPod
 from placer_models.effective import effective_alignment
 from placer_models.files.errors import counted
@@ -28,7 +28,7 @@ _BY_CONTAINER = ", each container for itself"
 
 def _bound_beside(asked: PodOnNode) -> list[RunningPod]:
     node = asked.node
-    return [r for r in asked.running if bound_to(r.placement, r.pod.spec, node)]
+    return [r for r in asked.running if numa_nodes_bound_to(r.placement, r.pod.spec, node)]
 
 
 def _bound_pool(asked: PodOnNode) -> Iterator[RuleDemand]:
@@ -87,7 +87,9 @@ def _limit(demand: RuleDemand, spec: PodSpec) -> str:
 
 def _say_burst(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     if spec.qos.owns_cpus:
-        text = f"constrained-burst needs CPUs that the pod would own, {own_cpus(spec)} of them"
+        text = (
+            f"constrained-burst needs CPUs that the pod would own, {owned_cpu_count(spec)} of them"
+        )
         return text, demands_of_rule("cpu-count", others)
     if pool := demands_of_rule("shared-pool", others):
         cpus = counted(spec.requests.cpu_milli / 1000, "CPU")

@@ -18,7 +18,7 @@ Shunning = tuple[tuple[str, AffinityTerm], ...]
 """(namespace, term) of pods that keep away from whom the term means."""
 
 
-class Company:
+class RunningAffinityPods:
     """Running pods that others may have to be with, or keep away from.
 
     Those that are alike to every term are one entry.
@@ -68,11 +68,13 @@ class PodOnNode:
     running: tuple[RunningPod, ...]
     crowd: "OtherPods | None" = None
 
-    def around(self, term: AffinityTerm) -> Company:
+    def around(self, term: AffinityTerm) -> RunningAffinityPods:
         """Return the pods that run on the node, or in the domain that a term is about."""
         if not term.wide:
-            return Company(self.running)
-        return self.crowd.within(self.node, term.topology) if self.crowd else Company(())
+            return RunningAffinityPods(self.running)
+        return (
+            self.crowd.within(self.node, term.topology) if self.crowd else RunningAffinityPods(())
+        )
 
 
 def has_bound_pods(asked: PodOnNode) -> bool:
@@ -98,20 +100,22 @@ class OtherPods:
     domains: Mapping[str, Mapping[str, Sequence[RunningPod]]] = field(
         default_factory=dict, repr=False
     )
-    _companies: dict[tuple[str, str | None], Company] = field(default_factory=dict, repr=False)
+    _companies: dict[tuple[str, str | None], RunningAffinityPods] = field(
+        default_factory=dict, repr=False
+    )
     _shunning: dict[tuple[str, str], Shunning] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def company(self) -> Company:
+    def company(self) -> RunningAffinityPods:
         """All of them."""
-        return Company(self.running)
+        return RunningAffinityPods(self.running)
 
-    def within(self, node: Node, key: str) -> Company:
+    def within(self, node: Node, key: str) -> RunningAffinityPods:
         """Return those in the node's domain."""
         domain = node.topology_domain(key) or ""
         return self._company(key, domain, self.domains[key].get(domain, ()))
 
-    def in_domains(self, key: str) -> Company:
+    def in_domains(self, key: str) -> RunningAffinityPods:
         """Return those in any domain of a key."""
         return self._company(key, None, chain.from_iterable(self.domains[key].values()))
 
@@ -126,9 +130,11 @@ class OtherPods:
         """Return whether the term of a pod of the namespace means some pod that runs."""
         return self.company.has(term, namespace)
 
-    def _company(self, key: str, domain: str | None, running: Iterable[RunningPod]) -> Company:
+    def _company(
+        self, key: str, domain: str | None, running: Iterable[RunningPod]
+    ) -> RunningAffinityPods:
         if (key, domain) not in self._companies:
-            self._companies[key, domain] = Company(running)
+            self._companies[key, domain] = RunningAffinityPods(running)
         return self._companies[key, domain]
 
 

@@ -33,13 +33,13 @@ before those that all have; then what is asked of the devices, CPUs and places b
 """
 
 
-def all_demands_of(asked: PodOnNode) -> tuple[RuleDemand, ...]:
+def all_rule_demands(asked: PodOnNode) -> tuple[RuleDemand, ...]:
     """Return all that is asked, in the order of the rules."""
     found = (demand for rule in REASON_RULES.values() for demand in rule.asked(asked))
     return tuple(dict.fromkeys(found))
 
 
-def question_without(asked: PodOnNode, demands: Iterable[RuleDemand]) -> PodOnNode:
+def without_rule_demands(asked: PodOnNode, demands: Iterable[RuleDemand]) -> PodOnNode:
     """Return the question without what the demands ask for."""
     for demand in reversed(list(demands)):  # the limit of a burst goes before its pool
         asked = REASON_RULES[demand.rule].without(asked, demand)
@@ -51,6 +51,6 @@ def is_lacking_by_counting(demand: RuleDemand, asked: PodOnNode, account: Accoun
     return REASON_RULES[demand.rule].lacks(demand, asked, account)
 
 
-def is_settled_by_counting(demand: RuleDemand, asked: PodOnNode) -> bool:
+def is_demand_settled_by_counting(demand: RuleDemand, asked: PodOnNode) -> bool:
     """Return whether counting says all about the demand, beside others of which it does."""
     return REASON_RULES[demand.rule].settles(demand, asked)

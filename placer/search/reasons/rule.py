@@ -133,6 +133,6 @@ def listed(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
-def own_cpus(spec: PodSpec) -> int:
+def owned_cpu_count(spec: PodSpec) -> int:
     """Return how many CPUs a pod would own."""
     return spec.requests.cpu_milli // 1000

@@ -17,7 +17,7 @@ from placer_models.reasons import (
     NotTried,
     Reason,
 )
-from placer_models.relations import later_pods_may_open_nodes
+from placer_models.relations import later_pods_may_make_nodes_fit
 
 
 def are_all_pods_ruled_out(asked: Instance, left_out: Iterable[Unplaced]) -> bool:
@@ -33,7 +33,7 @@ def are_all_pods_ruled_out(asked: Instance, left_out: Iterable[Unplaced]) -> boo
 
     """
     moves = asked.move_budget > 0 and bool(asked.homes or asked.could_leave)
-    opened = any(later_pods_may_open_nodes(pod.spec) for pod in pods_of(asked.gangs))
+    opened = any(later_pods_may_make_nodes_fit(pod.spec) for pod in pods_of(asked.gangs))
     return all(
         any(_is_proof(reason, moves=moves, opened=opened) for reason in one.why) for one in left_out
     )

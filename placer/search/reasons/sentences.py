@@ -5,18 +5,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from placer.search.reasons.text import GUESSED, blocked_nodes_text
-from placer_models.files.errors import counted, near_or_first_names, shown, spelling_suggestion
-from placer_models.network import GatherOrSpread
+from placer_models.files.errors import counted, in_quotes, near_or_first_names, spelling_suggestion
+from placer_models.network import LevelRuleKind
 from placer_models.pod import PodSpec
 from placer_models.reasons import (
     Blocked,
+    DevicesHeldByCheckpoint,
     FewMembers,
     GangMinimumReason,
     GroupTooLarge,
     Illegal,
     IllegalGangInGroup,
     IllegalMembers,
-    KeptByCheckpoint,
     LevelRuleReason,
     MovesAllowed,
     NoPlaceStage,
@@ -80,7 +80,7 @@ def _sentence(reason: Reason, spec: PodSpec, few: int | None) -> str:
             return f"no place was found for it, though node {reason.node} has room"
         case UnknownName():
             return _unknown(reason)
-        case KeptByCheckpoint():
+        case DevicesHeldByCheckpoint():
             return (
                 f"on {reason.nodes} of {reason.all_nodes} nodes a kubelet's checkpoint keeps "
                 f"{reason.devices} {reason.device_type} from it"
@@ -153,21 +153,21 @@ def _unknown(reason: UnknownName) -> str:
         if reason.what is UnknownNameKind.LABEL
         else near_or_first_names(name, reason.known)
     )
-    of_type = f"no virtual function of type {shown(reason.device_type)} has"
+    of_type = f"no virtual function of type {in_quotes(reason.device_type)} has"
     match reason.what:
         case UnknownNameKind.LABEL:
-            return f"no node has the label {shown(name)}{near}"
+            return f"no node has the label {in_quotes(name)}{near}"
         case UnknownNameKind.LABEL_VALUE:
-            return f"no node has {shown(f'{reason.label}={name}')}{near}"
+            return f"no node has {in_quotes(f'{reason.label}={name}')}{near}"
         case UnknownNameKind.PAGE_SIZE:
             return f"no node has hugepages of {name}{near}"
         case UnknownNameKind.DEVICE_TYPE:
-            return f"no node has a device of type {shown(name)}{near}"
+            return f"no node has a device of type {in_quotes(name)}{near}"
         case UnknownNameKind.FUNCTION_LABEL:
-            return f"{of_type} the label {shown(name)}{near}"
+            return f"{of_type} the label {in_quotes(name)}{near}"
         case UnknownNameKind.FUNCTION_VALUE:
             wish = " or ".join(f"{reason.label}={value}" for value in reason.asked)
-            return f"{of_type} {shown(wish)}{near}"
+            return f"{of_type} {in_quotes(wish)}{near}"
 
 
 def _own_labels(asked: str, known: Iterable[str]) -> Iterator[str]:
@@ -184,9 +184,9 @@ def _is_of_kubernetes(label: str) -> bool:
 def _level_rule_text(reason: LevelRuleReason) -> str:
     rule = reason.rule
     match rule.grouping:
-        case GatherOrSpread.GATHER:
+        case LevelRuleKind.GATHER:
             return f"gather: all members that run are in one {rule.level}"
-        case GatherOrSpread.SPREAD:
+        case LevelRuleKind.SPREAD:
             return f"spread: at most {counted(rule.count, 'member')} in one {rule.level}"
-        case GatherOrSpread.MULTIPLES:
+        case LevelRuleKind.MULTIPLES:
             return f"multiples: the members in a {rule.level} are a multiple of {rule.count}"

@@ -21,7 +21,7 @@ from placer.search.reasons.domain_limits import LimitedDomains
 from placer.search.reasons.firsts import FirstAffinityPods, find_first_affinity_pods
 from placer.search.reasons.guesses import hangs_on_guess
 from placer.search.reasons.question import OtherPods, PodOnNode
-from placer.search.reasons.register import all_demands_of, is_lacking_by_counting
+from placer.search.reasons.register import all_rule_demands, is_lacking_by_counting
 from placer.state.fits import RuleInTheWay, fit_of
 from placer.state.out_of_time import OutOfTimeError, Stop, raise_if_out_of_time
 from placer.state.problem_cache import ProblemCache
@@ -43,7 +43,7 @@ _COMPANY_ELSEWHERE = Blocker(RuleDemand("affinity", word="of a pod on another no
 
 
 @dataclass(slots=True)
-class NodesAtStage:
+class NodesAtReasonStage:
     """The nodes at one stage, and what is known of them.
 
     Attributes:
@@ -76,8 +76,8 @@ class NodesAtStage:
     limits: LimitedDomains
     known: ProblemCache
     crowd: OtherPods | None = None
-    before: "NodesAtStage | None" = None
-    same: "tuple[NodesAtStage, Collection[int]] | None" = None
+    before: "NodesAtReasonStage | None" = None
+    same: "tuple[NodesAtReasonStage, Collection[int]] | None" = None
     reaching: bool = False
     kept: KeptBlockers | None = None
     idle: bool = False
@@ -288,12 +288,12 @@ class NodesAtStage:
     ) -> tuple[RuleDemand, ...]:
         """Return what is demanded, which is the same for most nodes of a kind."""
         if ask.spec.affinity or account.affine or (self.crowd and self.crowd.domains):
-            return all_demands_of(asked)
+            return all_rule_demands(asked)
         pools = account.pools
         key = ask, id(kind), pools.shared.in_use, pools.best_effort.in_use, bool(pools.bound)
         if key not in self._demanded:
-            what = (all_demands_of, *key[:1], *key[2:])
-            self._demanded[key] = self.known.memo(what, (kind,), partial(all_demands_of, asked))
+            what = (all_rule_demands, *key[:1], *key[2:])
+            self._demanded[key] = self.known.memo(what, (kind,), partial(all_rule_demands, asked))
         return self._demanded[key]
 
 
@@ -303,7 +303,7 @@ def nodes_at_filling_stages(
     before: StartingAccounts,
     placement: Placement,
     budget: Budget,
-) -> tuple[NodesAtStage, NodesAtStage, NodesAtStage]:
+) -> tuple[NodesAtReasonStage, NodesAtReasonStage, NodesAtReasonStage]:
     """Return the stages: nodes empty, with what runs, and with what is placed as well.
 
     Args:
@@ -333,7 +333,7 @@ def nodes_at_filling_stages(
     nobody: Running = nodes.remembered(
         nodes_at_filling_stages, lambda: PersistentTuple.of(((),) * len(nodes))
     )
-    first = NodesAtStage(
+    first = NodesAtReasonStage(
         NoPlaceStage.EMPTY,
         nodes,
         nobody,
@@ -347,7 +347,7 @@ def nodes_at_filling_stages(
         kept=cache.blockers,
     )
     cache.blockers.turn_to(instance.nodes, accounts)
-    second = NodesAtStage(
+    second = NodesAtReasonStage(
         NoPlaceStage.RUNNING,
         nodes,
         before.running,
@@ -384,7 +384,7 @@ def nodes_at_filling_stages(
             firsts = FirstAffinityPods(find_first_affinity_pods(nodes, arrived, crowd, is_over))
         except OutOfTimeError:
             firsts = None
-    third = NodesAtStage(
+    third = NodesAtReasonStage(
         NoPlaceStage.PLACED,
         nodes,
         together,

@@ -17,13 +17,13 @@ from placer.search.budget import Budget
 from placer.search.reasons.alone import reason_budget
 from placer.search.reasons.gangs import (
     StagedReason,
-    group_shortage,
+    gang_group_shortage,
     level_blocker,
     staged_reason_of_gang,
 )
 from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.sentences import reason_sentences
-from placer.search.reasons.stages import NodesAtStage, nodes_at_filling_stages
+from placer.search.reasons.stages import NodesAtReasonStage, nodes_at_filling_stages
 from placer.search.reasons.unknown_names import KnownNames
 from placer.state.network import required_levels
 from placer.state.out_of_time import OutOfTimeError
@@ -35,8 +35,8 @@ from placer_models.placement import NamespacedName, Placement, RejectedPlace, Un
 from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of
 from placer_models.reasons import (
     Blocked,
+    DevicesHeldByCheckpoint,
     GangMinimumReason,
-    KeptByCheckpoint,
     LevelRuleReason,
     MovesAllowed,
     NoPlaceStage,
@@ -132,7 +132,7 @@ class _Reasons:
         instance: Instance,
         asked: Instance,
         placement: Placement,
-        stages: tuple[NodesAtStage, NodesAtStage, NodesAtStage] | None,
+        stages: tuple[NodesAtReasonStage, NodesAtReasonStage, NodesAtReasonStage] | None,
         budget: Budget,
     ) -> None:
         self._instance = instance
@@ -178,7 +178,7 @@ class _Reasons:
         return self._ended
 
     @contextmanager
-    def _share(self) -> Iterator[tuple[NodesAtStage, NodesAtStage, NodesAtStage]]:
+    def _share(self) -> Iterator[tuple[NodesAtReasonStage, NodesAtReasonStage, NodesAtReasonStage]]:
         """Let the next question spend a share of the time; what it leaves goes to later ones."""
         assert self._stages is not None, "no question is asked without stages"
         part = self._budget.part(self._budget.slice(self._open))
@@ -201,7 +201,9 @@ class _Reasons:
             yield NotFound(gang=gang.name)
         if first is not None and pod.spec.requests.devices:
             nodes = Nodes.of(self._instance.nodes)
-            kept = nodes.remembered(kept_by_checkpoints, partial(kept_by_checkpoints, nodes))
+            kept = nodes.remembered(
+                checkpoint_held_devices, partial(checkpoint_held_devices, nodes)
+            )
             yield from kept_from_pod_by_checkpoints(pod.spec, first.why, kept)
         if verdict.short is _NOT_LOOKED_AT:
             pass  # nor is there time for what else could be said
@@ -240,7 +242,7 @@ class _Reasons:
         ask: PodRequirements,
         gang: Gang,
         members: Sequence[Node],
-        stages: tuple[NodesAtStage, NodesAtStage, NodesAtStage],
+        stages: tuple[NodesAtReasonStage, NodesAtReasonStage, NodesAtReasonStage],
     ) -> _Verdict:
         _, second, third = stages
         room = 0
@@ -276,7 +278,7 @@ class _Reasons:
                     known = group.namespace, group.name, group.gangs
                     if known not in self._gangs:
                         gangs = [g for g in self._instance.gangs if g.key in group.gangs]
-                        short = group_shortage(group, gangs, stages)
+                        short = gang_group_shortage(group, gangs, stages)
                         self._gangs[known] = [short] if short else []
                     found += self._gangs[known]
             self._gangs[gang.key] = [short for short in found if short]
@@ -302,7 +304,7 @@ def _moves_allowed(asked: Instance) -> Iterator[MovesAllowed]:
         yield MovesAllowed(could, min(asked.move_budget, could))
 
 
-def kept_by_checkpoints(nodes: Sequence[Node]) -> dict[str, KeptByCheckpoint]:
+def checkpoint_held_devices(nodes: Sequence[Node]) -> dict[str, DevicesHeldByCheckpoint]:
     """Return type -> how many devices checkpoints keep from pods, for types with any."""
     devices: dict[str, int] = {}
     where: dict[str, set[str]] = {}
@@ -313,14 +315,14 @@ def kept_by_checkpoints(nodes: Sequence[Node]) -> dict[str, KeptByCheckpoint]:
             devices[kind] = devices.get(kind, 0) + 1
             where.setdefault(kind, set()).add(node.name)
     return {
-        kind: KeptByCheckpoint(kind, count, len(where[kind]), len(nodes))
+        kind: DevicesHeldByCheckpoint(kind, count, len(where[kind]), len(nodes))
         for kind, count in sorted(devices.items())
     }
 
 
 def kept_from_pod_by_checkpoints(
-    spec: PodSpec, why: Reason, kept: Mapping[str, KeptByCheckpoint]
-) -> Iterator[KeptByCheckpoint]:
+    spec: PodSpec, why: Reason, kept: Mapping[str, DevicesHeldByCheckpoint]
+) -> Iterator[DevicesHeldByCheckpoint]:
     """Yield what checkpoints keep from a pod, where that may be why it has no place.
 
     Args:

@@ -10,7 +10,7 @@ from placer.packing.bins import Counts
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer.slots.resources import ResourceAmounts, ResourceProfile, add_amounts
-from placer.slots.workers.as_instance import SlotProblem, enough_new_workers, slot_problem
+from placer.slots.workers.as_instance import SlotsAsInstance, enough_new_workers, slot_problem
 from placer.slots.workers.in_order import InOrderFilling
 from placer.slots.workers.model import (
     JobNeeds,
@@ -22,7 +22,7 @@ from placer.slots.workers.model import (
 from placer.slots.workers.packing import slot_packing_problem, workers_taking_new_slots
 from placer.slots.workers.reserve import (
     least_new_workers_for_reserve,
-    sum_worker_resources,
+    total_resources_of_workers,
     workers_short,
 )
 from placer_models.goals import OPENED
@@ -143,7 +143,10 @@ def _settled(answer: Answer) -> bool:
 
 
 def _given(
-    problem: SlotProblem, answer: Answer, jobs: Sequence[JobNeeds], types: Sequence[ResourceProfile]
+    problem: SlotsAsInstance,
+    answer: Answer,
+    jobs: Sequence[JobNeeds],
+    types: Sequence[ResourceProfile],
 ) -> list["_Given"]:
     """Return which job has slots where; new workers that are used come first."""
     if not isinstance(answer, Placed | PartlyPlaced):
@@ -239,7 +242,7 @@ def _allocation(
             on_registered.append(SlotGrant(running[bin], job, slot, count))
         else:
             on_pending.append(SlotGrant(bin - len(running), job, slot, count))
-    stock = sum_worker_resources(
+    stock = total_resources_of_workers(
         (rest, total) for rest, (_, total, _) in zip(free, there, strict=True)
     )
     extra = workers_short(stock, spec, workers.reserve)

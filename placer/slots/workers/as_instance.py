@@ -22,7 +22,7 @@ _HOST = Machine(
 
 
 @dataclass(frozen=True, slots=True)
-class SlotProblem:
+class SlotsAsInstance:
     """The problem, and what its names stand for.
 
     Attributes:
@@ -42,7 +42,7 @@ def slot_problem(
     jobs: Sequence[JobNeeds],
     offers: int,
     weights: Sequence[int] | None,
-) -> SlotProblem:
+) -> SlotsAsInstance:
     """Write down who could go where.
 
     A worker's amounts are extended resources, for a slot has no CPUs or memory of its
@@ -107,7 +107,7 @@ def slot_problem(
                     weight=1 if weights is None else weights[place],
                 )
             )
-    return SlotProblem(
+    return SlotsAsInstance(
         Instance(nodes=nodes, gangs=tuple(gangs), name="slots"),
         {node.name: number for number, node in enumerate(nodes)},
         thing_of,

@@ -53,11 +53,11 @@ class ExistingWorkersFull:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchTimeout:
+class UndecidedInTime:
     """The time ended without a place found or ruled out."""
 
 
-LackReason = SlotTooLarge | WorkerLimitExceeded | ExistingWorkersFull | SearchTimeout
+LackReason = SlotTooLarge | WorkerLimitExceeded | ExistingWorkersFull | UndecidedInTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def why_gang_lacks_slots(
             )
             return GangWithoutSlots(gang, SlotTooLarge(group, amounts))
     if not allocation.settled:
-        return GangWithoutSlots(gang, SearchTimeout())
+        return GangWithoutSlots(gang, UndecidedInTime())
     if misfits:
         return GangWithoutSlots(gang, ExistingWorkersFull(misfits[0][0], limit))
     assert limit is not None  # New workers without end hold everything that fits one.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer.slots.resources import ZERO, ResourceAmounts, add_amounts
 from placer.slots.workers.model import RequestedWorker, Workers
-from placer.slots.workers.reserve import sum_worker_resources, workers_short
+from placer.slots.workers.reserve import total_resources_of_workers, workers_short
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def reconcile_workers(workers: Workers) -> WorkerChanges:
         return not workers_short(stock, workers.spec, workers.reserve)
 
     registered, pending = list(enumerate(workers.registered)), list(enumerate(workers.pending))
-    stock = sum_worker_resources((w.available, w.total) for _, w in registered if not w.idle)
+    stock = total_resources_of_workers((w.available, w.total) for _, w in registered if not w.idle)
     if not suffices():
         for free, total in _pending_in_use(workers):
             stock = stock.plus(free, total)

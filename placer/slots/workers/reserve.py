@@ -9,7 +9,7 @@ from placer.slots.workers.model import WorkerReserve, Workers, WorkerSpec
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerResourceSums:
+class WorkersFreeAndTotal:
     """Resources of workers, added up.
 
     Attributes:
@@ -21,22 +21,22 @@ class WorkerResourceSums:
     free: ResourceAmounts = ZERO
     total: ResourceAmounts = ZERO
 
-    def plus(self, free: ResourceAmounts, total: ResourceAmounts) -> "WorkerResourceSums":
+    def plus(self, free: ResourceAmounts, total: ResourceAmounts) -> "WorkersFreeAndTotal":
         """Return the stock with one more worker."""
-        return WorkerResourceSums(add_amounts(self.free, free), add_amounts(self.total, total))
+        return WorkersFreeAndTotal(add_amounts(self.free, free), add_amounts(self.total, total))
 
 
-def sum_worker_resources(
+def total_resources_of_workers(
     parts: Iterable[tuple[ResourceAmounts, ResourceAmounts]],
-) -> WorkerResourceSums:
+) -> WorkersFreeAndTotal:
     """Return the stock of workers, each given as (free, total)."""
-    stock = WorkerResourceSums()
+    stock = WorkersFreeAndTotal()
     for free, total in parts:
         stock = stock.plus(free, total)
     return stock
 
 
-def workers_short(stock: WorkerResourceSums, spec: WorkerSpec, reserve: WorkerReserve) -> int:
+def workers_short(stock: WorkersFreeAndTotal, spec: WorkerSpec, reserve: WorkerReserve) -> int:
     """Return how many new workers the stock needs to make up the reserve.
 
     Raises:
@@ -86,7 +86,7 @@ def least_new_workers_for_reserve(workers: Workers, needs: Mapping[ResourceProfi
         *((w.total, w.total, w.default_slot, True) for w in workers.pending),
     ]
     seen = [(free, total) for free, total, _, is_open in there if is_open]
-    stock = sum_worker_resources(seen)
+    stock = total_resources_of_workers(seen)
     names = {name for name, _ in spec.total.extended_e8}
     least = 0
 

@@ -5,12 +5,12 @@ from typing import assert_never
 from placer.slots.amount_text import FIELDS
 from placer.slots.compiled import CompiledJob
 from placer.slots.resources import E8
-from placer.slots.to_json import profile_to_json
+from placer.slots.to_json import resource_profile_to_json
 from placer.slots.workers.lacks import (
     ExistingWorkersFull,
     GangWithoutSlots,
-    SearchTimeout,
     SlotTooLarge,
+    UndecidedInTime,
     WorkerLimitExceeded,
 )
 from placer.slots.workers.place import PlacedJob
@@ -40,7 +40,7 @@ def slot_places_to_json(job: CompiledJob, placed: PlacedJob) -> dict[str, object
                         "group": job.groups[slots.group].name,
                         "first": slots.slots.start,
                         "count": len(slots.slots),
-                        "size": profile_to_json(slots.size),
+                        "size": resource_profile_to_json(slots.size),
                     }
                     for slots in turn.slots
                 ],
@@ -70,7 +70,7 @@ def _lack(job: CompiledJob, lack: GangWithoutSlots) -> dict[str, object]:
         case ExistingWorkersFull(group, limit):
             name, by = job.groups[group].name, limit.limit if limit else None
             return {"regions": regions, "reason": "taken", "group": name, "limit": by}
-        case SearchTimeout():
+        case UndecidedInTime():
             return {"regions": regions, "reason": "time"}
         case _:
             assert_never(lack.reason)

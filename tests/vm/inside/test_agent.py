@@ -20,7 +20,7 @@ from placer.node.agent.logs import log_to_stderr
 from placer.node.agent.run import AgentOptions, run_agent
 from placer.node.cgroups import CPUS, MEMS, Cgroups
 from placer.node.discover import take_inventory, to_machine
-from placer.node.mounts import kernel_files
+from placer.node.mounts import kernel_cgroup_files
 from placer.node.state import COMMITTED, JOURNAL, AppliedState
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
@@ -58,7 +58,7 @@ class World:
         self.kernel.clean()
         if VERSION == 2:
             self.kernel.files.write("cgroup.subtree_control", "+cpuset +cpu +memory +hugetlb +pids")
-        self.cgroups = Cgroups(kernel_files())
+        self.cgroups = Cgroups(kernel_cgroup_files())
         self.node = node
         self.documents = folder / "documents"
         self.documents.mkdir(mode=0o700)

@@ -14,7 +14,7 @@ from node.kernel_machine import KernelMachine
 from placer.node.cgroups import CPUS, MEMS, Cgroups
 from placer.node.discover.pci import PCI, pci_place_of, pci_vendor_and_class
 from placer.node.discover.roots import open_machine_files
-from placer.node.mounts import kernel_files
+from placer.node.mounts import kernel_cgroup_files
 from placer_cli.app import main
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from vm.inside.scheduler_port import ask
@@ -111,7 +111,7 @@ class Placed:
         if VERSION == 2:
             words = " ".join(f"+{one}" for one in CONTROLLERS)
             self.kernel.files.write("cgroup.subtree_control", words)
-        self.cgroups = Cgroups(kernel_files())
+        self.cgroups = Cgroups(kernel_cgroup_files())
         self.folder = folder
         self.processes: list[Process] = []
 

@@ -51,7 +51,7 @@ def read_checkpoint(name: str, text: str) -> Checkpoint:
     """Return the contents of the checkpoint in a file of this name.
 
     Raises:
-        CheckpointError: It is not what a kubelet writes, or a checksum is wrong.
+        KubeletCheckpointError: It is not what a kubelet writes, or a checksum is wrong.
 
     """
     return _BY_NAME[name](text)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from placer_models.kubernetes.checkpoints.go_types import MEND, CheckpointError
+from placer_models.kubernetes.checkpoints.go_types import MEND, KubeletCheckpointError
 
 
 def check_checksum(checksum: int, shown: Sequence[str], field: str) -> None:
@@ -16,27 +16,27 @@ def check_checksum(checksum: int, shown: Sequence[str], field: str) -> None:
         field: The field that holds the checksum.
 
     Raises:
-        CheckpointError: The checksum is 0, or matches none of these texts.
+        KubeletCheckpointError: The checksum is 0, or matches none of these texts.
 
     """
     sums = [fnv_1a(one.encode()) for one in shown]
     if checksum == 0:
-        raise CheckpointError(
+        raise KubeletCheckpointError(
             field, f"is 0, so nothing proves what the file says; expected {sums[0]}; {MEND}"
         )
     if checksum not in sums:
-        raise CheckpointError(
+        raise KubeletCheckpointError(
             field,
             f"the file is corrupt: its checksum is {checksum}, "
             f"and that of what it says {sums[0]}; {MEND}",
         )
 
 
-def verify_data(checksum: int, data: str, field: str) -> None:
+def check_data_checksum(checksum: int, data: str, field: str) -> None:
     """Check the checksum of a text that a checkpoint holds.
 
     Raises:
-        CheckpointError: The checksum is 0, or does not match the text.
+        KubeletCheckpointError: The checksum is 0, or does not match the text.
 
     """
     check_checksum(checksum, [f"(string){data}"], field)

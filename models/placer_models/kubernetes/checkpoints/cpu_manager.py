@@ -16,7 +16,7 @@ from placer_models.kubernetes.checkpoints.go_types import (
     go_map_type,
     go_struct_type,
     parse_go_json,
-    refuse,
+    raise_wrong_type,
 )
 from placer_models.kubernetes.checkpoints.wrapped import (
     is_wrapped_checkpoint,
@@ -73,7 +73,8 @@ def read_cpu_manager_state(text: str) -> CpuManagerState:
     """Return the contents of the checkpoint, whatever its version.
 
     Raises:
-        CheckpointError: It is not what a kubelet writes, or a checksum does not match the rest.
+        KubeletCheckpointError: It is not what a kubelet writes, or a checksum does not match
+            the rest.
 
     """
     tree = parse_go_json(text)
@@ -85,7 +86,7 @@ def read_cpu_manager_state(text: str) -> CpuManagerState:
         value = version.read(tree, "")
         check_checksum(value["Checksum"], [*_shown(value)], "checksum")
     if not value["PolicyName"]:
-        refuse("policyName", "", "none or static")
+        raise_wrong_type("policyName", "", "none or static")
     return CpuManagerState(
         value["PolicyName"], parse_cpu_list(value["DefaultCPUSet"]), _owned(value)
     )

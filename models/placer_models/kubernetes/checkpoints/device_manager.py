@@ -16,9 +16,9 @@ from placer_models.kubernetes.checkpoints.go_types import (
     INT64,
     MEND,
     TEXT,
-    CheckpointError,
     GoField,
     GoType,
+    KubeletCheckpointError,
     go_map_type,
     go_slice_type,
     go_struct_type,
@@ -85,7 +85,8 @@ def read_device_manager_checkpoint(text: str) -> DeviceManagerState:
     """Return the contents of the checkpoint, whatever its version.
 
     Raises:
-        CheckpointError: It is not what a kubelet writes, or its checksum does not match the rest.
+        KubeletCheckpointError: It is not what a kubelet writes, or its checksum does not match
+            the rest.
 
     """
     tree = parse_go_json(text)
@@ -117,7 +118,7 @@ def _held(entries: Iterable[Mapping[str, Any]]) -> Iterator[HeldByKubelet]:
             response = read_allocate_response(entry["AllocResp"] or b"")
         except ValueError as error:
             field = f"Data.PodDeviceEntries[{i}].AllocResp"
-            raise CheckpointError(field, f"{error}; {MEND}") from None
+            raise KubeletCheckpointError(field, f"{error}; {MEND}") from None
         yield HeldByKubelet(
             entry["PodUID"], entry["ContainerName"], entry["ResourceName"], tuple(ids), response
         )

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from placer_models.annotations.json_parts import refuse_json_constant
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
-from placer_models.files.errors import shown, spelling_suggestion
+from placer_models.files.errors import in_quotes, spelling_suggestion
 
 MEND = "drain the node, delete the file and restart the kubelet, which writes it anew"
 
@@ -25,7 +25,7 @@ _UPPER_CASE_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u[0-9a-f]{0,3}[A-F]")
 """Go writes escapes in lower case; the other case would mean the same."""
 
 
-class CheckpointError(ValueError):
+class KubeletCheckpointError(ValueError):
     """A checkpoint that is refused. ``str()`` is the whole message.
 
     Attributes:
@@ -79,7 +79,7 @@ def parse_go_json(text: str, path: str = "") -> object:
     """Return the value of a JSON text.
 
     Raises:
-        CheckpointError: The text is no JSON, or not as Go writes it.
+        KubeletCheckpointError: The text is no JSON, or not as Go writes it.
 
     """
     try:
@@ -87,23 +87,25 @@ def parse_go_json(text: str, path: str = "") -> object:
             text, object_pairs_hook=_once, parse_int=_integer, parse_constant=refuse_json_constant
         )
     except json.JSONDecodeError as error:
-        raise CheckpointError(
+        raise KubeletCheckpointError(
             path, f"is not JSON: {error.msg}, at character {error.pos + 1}; {MEND}"
         ) from None
     except RecursionError:
-        raise CheckpointError(path, f"brackets are nested too deep; {MEND}") from None
+        raise KubeletCheckpointError(path, f"brackets are nested too deep; {MEND}") from None
     except ValueError as error:
-        raise CheckpointError(path, f"{error}; {MEND}") from None
+        raise KubeletCheckpointError(path, f"{error}; {MEND}") from None
     if _UPPER_CASE_ESCAPE.search(text):
-        raise CheckpointError(path, f"has an escape in upper case, as no kubelet writes it; {MEND}")
+        raise KubeletCheckpointError(
+            path, f"has an escape in upper case, as no kubelet writes it; {MEND}"
+        )
     return found
 
 
-def refuse(path: str, value: object, expected: str) -> NoReturn:
+def raise_wrong_type(path: str, value: object, expected: str) -> NoReturn:
     """Refuse a value.
 
     Raises:
-        CheckpointError: Always.
+        KubeletCheckpointError: Always.
 
     """
     match value:
@@ -112,10 +114,10 @@ def refuse(path: str, value: object, expected: str) -> NoReturn:
         case list():
             got = "a list"
         case str():
-            got = shown(value)
+            got = in_quotes(value)
         case _:
             got = json.dumps(value)
-    raise CheckpointError(path, f"got {got}; expected {expected}; {MEND}")
+    raise KubeletCheckpointError(path, f"got {got}; expected {expected}; {MEND}")
 
 
 def field_path(path: str, key: str) -> str:
@@ -125,11 +127,13 @@ def field_path(path: str, key: str) -> str:
 
 def _text(value: object, path: str) -> str:
     if not isinstance(value, str):
-        refuse(path, value, "a text")
+        raise_wrong_type(path, value, "a text")
     try:
         value.encode()
     except UnicodeEncodeError:
-        refuse(path, value.encode(errors="replace").decode(), "a text of whole characters")
+        raise_wrong_type(
+            path, value.encode(errors="replace").decode(), "a text of whole characters"
+        )
     return value
 
 
@@ -141,7 +145,7 @@ def go_integer_type(name: str, least: int, most: int) -> GoType:
 
     def read(value: object, path: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            refuse(path, value, f"a whole number from {least} to {most}")
+            raise_wrong_type(path, value, f"a whole number from {least} to {most}")
         return value
 
     return GoType(name, read, str)
@@ -162,7 +166,7 @@ def _bytes(value: object, path: str) -> bytes | None:
     except (Base64Error, ValueError):
         found = b""
     if b64encode(found).decode() != text:
-        refuse(path, text, "bytes in base64")
+        raise_wrong_type(path, text, "bytes in base64")
     return found
 
 
@@ -178,7 +182,7 @@ def _cpu_list(value: object, path: str) -> str:
     try:
         parse_cpu_list(text)
     except ValueError:
-        refuse(path, text, "a list of CPUs such as 0-3,8")
+        raise_wrong_type(path, text, "a list of CPUs such as 0-3,8")
     return text
 
 
@@ -190,7 +194,7 @@ def _cpu_set(value: object, path: str) -> frozenset[int]:
     text = _cpu_list(value, path)
     found = parse_cpu_list(text)
     if format_cpu_list(found) != text:
-        refuse(path, text, f"it as Go writes it, '{format_cpu_list(found)}'")
+        raise_wrong_type(path, text, f"it as Go writes it, '{format_cpu_list(found)}'")
     return found
 
 
@@ -210,7 +214,7 @@ def go_slice_type(item: GoType) -> GoType:
         if value is None:
             return None
         if not isinstance(value, list):
-            refuse(path, value, "a list")
+            raise_wrong_type(path, value, "a list")
         return [item.read(one, f"{path}[{i}]") for i, one in enumerate(value)]
 
     def show(value: list[Any] | None) -> str:
@@ -233,7 +237,7 @@ def go_map_type(key: GoType, item: GoType, name: str = "") -> GoType:
         if value is None:
             return None
         if not isinstance(value, dict):
-            refuse(path, value, "an object")
+            raise_wrong_type(path, value, "an object")
         return {
             read_key(name, path): item.read(one, field_path(path, name))
             for name, one in value.items()
@@ -247,7 +251,7 @@ def go_map_type(key: GoType, item: GoType, name: str = "") -> GoType:
         except ValueError:
             number = None
         if number is None or str(number) != text:
-            refuse(path, text, "a whole number as the name of each field")
+            raise_wrong_type(path, text, "a whole number as the name of each field")
         return key.read(number, path)
 
     def show(value: dict[Any, Any] | None) -> str:
@@ -264,10 +268,12 @@ def go_struct_type(name: str, *fields: GoField) -> GoType:
 
     def read(value: object, path: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            refuse(path, value, "an object")
+            raise_wrong_type(path, value, "an object")
         if unknown := [key for key in value if key not in keys]:
             hint = spelling_suggestion(unknown[0], keys) or f"; expected {', '.join(keys)}"
-            raise CheckpointError(field_path(path, unknown[0]), f"no such field{hint}; {MEND}")
+            raise KubeletCheckpointError(
+                field_path(path, unknown[0]), f"no such field{hint}; {MEND}"
+            )
         found = {}
         for field in fields:
             if field.key in value:
@@ -275,7 +281,7 @@ def go_struct_type(name: str, *fields: GoField) -> GoType:
             elif field.default:
                 found[field.name] = field.default[0]
             else:
-                raise CheckpointError(field_path(path, field.key), f"is missing; {MEND}")
+                raise KubeletCheckpointError(field_path(path, field.key), f"is missing; {MEND}")
         return found
 
     def show(value: Mapping[str, Any]) -> str:
@@ -294,7 +300,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"the field {shown(key)} is there twice")
+            raise ValueError(f"the field {in_quotes(key)} is there twice")
         found[key] = value
     return found
 

@@ -16,7 +16,7 @@ from placer_models.kubernetes.checkpoints.go_types import (
     go_slice_type,
     go_struct_type,
     parse_go_json,
-    refuse,
+    raise_wrong_type,
 )
 from placer_models.kubernetes.checkpoints.wrapped import (
     is_wrapped_checkpoint,
@@ -125,7 +125,8 @@ def read_memory_manager_state(text: str) -> MemoryManagerState:
     """Return the contents of the checkpoint, whatever its version.
 
     Raises:
-        CheckpointError: It is not what a kubelet writes, or a checksum does not match the rest.
+        KubeletCheckpointError: It is not what a kubelet writes, or a checksum does not match
+            the rest.
 
     """
     tree = parse_go_json(text)
@@ -135,7 +136,7 @@ def read_memory_manager_state(text: str) -> MemoryManagerState:
         value = _V2.read(tree, "")
         check_checksum(value["Checksum"], [*_shown(value)], "checksum")
     if not value["PolicyName"]:
-        refuse("policyName", "", "None or Static")
+        raise_wrong_type("policyName", "", "None or Static")
     tables = {
         (numa, resource): table
         for numa, state in (value["MachineState"] or {}).items()

@@ -6,13 +6,13 @@ The fields outside repeat those inside, for older kubelets.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from placer_models.kubernetes.checkpoints.checksum import check_checksum, verify_data
+from placer_models.kubernetes.checkpoints.checksum import check_checksum, check_data_checksum
 from placer_models.kubernetes.checkpoints.go_types import (
     CHECKSUM,
     MEND,
     TEXT,
-    CheckpointError,
     GoType,
+    KubeletCheckpointError,
     parse_go_json,
 )
 
@@ -44,25 +44,25 @@ def read_wrapped_checkpoint(
         shown: Returns what spew may print for the fields outside.
 
     Raises:
-        CheckpointError: A checksum is wrong, or the fields outside differ from those inside.
+        KubeletCheckpointError: A checksum is wrong, or the fields outside differ from those inside.
 
     """
     members = dict(tree) if isinstance(tree, dict) else {}
     for key in (_DATA, _DATA_CHECKSUM):
         if key not in members:
-            raise CheckpointError(key, f"is missing; {MEND}")
+            raise KubeletCheckpointError(key, f"is missing; {MEND}")
     text = TEXT.read(members.pop(_DATA), _DATA)
     sum_of_text = CHECKSUM.read(members.pop(_DATA_CHECKSUM), _DATA_CHECKSUM)
     members.setdefault(_CHECKSUM, 0)
     repeated = outside.read(members, "")
-    verify_data(sum_of_text, text, _DATA_CHECKSUM)
+    check_data_checksum(sum_of_text, text, _DATA_CHECKSUM)
     content = parse_go_json(text, _DATA)
     value: Mapping[str, Any] = inside.read(content, _DATA)
     told = content if isinstance(content, dict) else {}
     for key in sorted(members.keys() | told.keys()):
         left_out = key not in members and key in _INSIDE_ALONE
         if key != _CHECKSUM and not left_out and members.get(key) != told.get(key):
-            raise CheckpointError(key, f"differs from {_DATA}.{key}; {MEND}")
+            raise KubeletCheckpointError(key, f"differs from {_DATA}.{key}; {MEND}")
     if repeated["Checksum"]:
         check_checksum(repeated["Checksum"], [*shown(repeated)], _CHECKSUM)
     return value
