@@ -64,7 +64,9 @@ def compare(name: str, other: Path) -> None:
             times[1][call].append(here_ms)
             differ[call] += answer != here
     for side in sides:
-        side.wait()
+        side.communicate()
+        if side.returncode:
+            raise SystemExit(f"{name}: a checkout ended with an error, which is printed above")
     for call, others in times[0].items():
         mine = times[1][call]
         same = f"{differ[call]} of {len(mine)} differ" if differ[call] else f"{len(mine)} equal"
