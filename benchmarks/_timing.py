@@ -55,7 +55,7 @@ def placed_tiers(answer: Answer) -> list[TierValue]:
     """Return how many points are placed of each priority, the highest first; none, no answer."""
     tiers = answer.tiers if isinstance(answer, Placed | PartlyPlaced) else ()
     # Older checkouts, which benchmarks run beside this one, have no constant for the name.
-    return [value for value in tiers if value.tier.name.startswith("placed")]
+    return [value for value in tiers if value.tier.name.startswith("placed.")]
 
 
 def solved_exactly(
