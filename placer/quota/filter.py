@@ -153,13 +153,15 @@ def packed_words(free: _Quotas, bits: int, field_bits: int) -> Words:
             leaves a guard bit.
 
     Raises:
-        IllegalQuotaError: A quota does not fit (B6), or a field does not fit a word.
+        IllegalQuotaError: A quota does not fit (B6), or not its field, or a field not a word.
 
     """
     if ((free < -1) | (free >> bits > 0)).any():
         raise IllegalQuotaError(
             f"a quota is outside 0 to {(1 << bits) - 1}, all that {bits} bits can say"
         )
+    if field_bits < bits:
+        raise IllegalQuotaError(f"fields of {field_bits} bits cannot hold quotas of {bits}")
     per_word = fields_per_word(field_bits)
     nodes, devices = free.shape
     words = np.zeros((-(-devices // per_word), nodes), np.uint64)

@@ -102,3 +102,5 @@ def test_what_fits_no_word_is_refused() -> None:
         packed_words(np.array([[1, 32]]), 5, 6)
     with pytest.raises(IllegalQuotaError, match="a field of 65 bits does not fit a word of 64"):
         packed_words(np.array([[1]]), 63, 65)
+    with pytest.raises(IllegalQuotaError, match="fields of 4 bits cannot hold quotas of 5"):
+        packed_words(np.array([[1, 2]]), 5, 4)

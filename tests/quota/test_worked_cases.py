@@ -72,7 +72,8 @@ def test_quotas_become_the_number_or_are_refused(row: dict[str, Any]) -> None:
 @rows("decode")
 def test_one_device_is_decoded_or_refused(row: dict[str, Any]) -> None:
     """
-    B4, B7: device 1 is the lowest field, and a device that is not there has no quota.
+    B4, B7: device 1 is the lowest field, and a device that is not there has no quota. In the form
+    of one 64-bit word, devices beyond it are not there: their words are others.
     """
     number, bits, device = int(row["number"]), row["bits"], row["device"]
     if "form" in row:  # all fields up to this device in one word
