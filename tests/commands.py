@@ -1,9 +1,23 @@
 """Commands of ``placer``, run within a test."""
 
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+import placer
+
+HERE = Path(placer.__file__).parent
+
+
+@cache
+def load_callers_of_the_solver() -> None:
+    """Import each module that imports `solve` by its name."""
+    for file in sorted(HERE.rglob("*.py")):
+        if "from placer.search.solver import" in file.read_text("utf-8"):
+            import_module(".".join(("placer", *file.relative_to(HERE).with_suffix("").parts)))
 
 
 class Printed(NamedTuple):
@@ -26,13 +40,13 @@ class Printed(NamedTuple):
 class Placer:
     """The command ``placer``, whose exit code is held to what a test expects.
 
-    Whatever imports the solver is loaded first: a module that is loaded by a command while a
-    test has put something in the solver's place would keep that for all later tests.
+    Whatever imports the solver by name is loaded first: a module that is loaded by a command while
+    a test has put something in the solver's place would keep that for all later tests.
     """
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
-        import_module("placer.scheduler")
+        load_callers_of_the_solver()
         self._main = import_module("placer_cli.app").main
 
     def __call__(self, *arguments: str, code: int = 0) -> Printed:

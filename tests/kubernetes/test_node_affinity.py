@@ -54,10 +54,6 @@ def test_all_that_node_affinity_may_say_is_read() -> None:
     )
 
 
-def _requiring(term: Json) -> Json:
-    return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term]}}}
-
-
 def test_pods_come_to_the_nodes_that_they_ask_for() -> None:
     """
     By a label, and by the name.

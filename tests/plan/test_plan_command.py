@@ -43,10 +43,13 @@ def _columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
 
 
-def test_the_sentence_comes_first(tmp_path: Path, placer: Placer) -> None:
+def test_the_sentence_comes_first(
+    tmp_path: Path, placer: Placer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """
     How many nodes for how much, and how good that is; then the mix and what binds.
     """
+    monkeypatch.setenv("COLUMNS", "80")
     out = placer("plan", "buy", small(tmp_path), *BUY).out
 
     lines = [line.rstrip() for line in out.splitlines()]

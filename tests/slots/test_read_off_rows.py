@@ -25,7 +25,7 @@ def of_kind(kind: str) -> pytest.MarkDecorator:
 def test_use_cases_share_a_slot_by_weight(row: Row) -> None:
     """
     A use case's part of the slot depends on its weight and on who else is there. In all rows the
-    use cases have weights by their own names, beside which an older one, `dataproc`, is nothing.
+    use cases have weights by their own names; one by an older name, `dataproc`, is not read.
     """
     weights = {use_case: row["weights"][use_case.value] for use_case in ManagedMemoryUseCase}
 
