@@ -11,7 +11,7 @@ A pod is the first of its kind where no earlier call asked for the same.
 Times are CPU times of the one thread that works: the same as the clock's on an idle
 machine, and no worse on a busy one.
 
-Run: python benchmarks/scheduler_places.py [NODES [PODS [ENGINE]]]
+Run: python benchmarks/scheduler_places.py [NODES [PODS [ENGINE [STRATEGY]]]]
 """
 
 import sys
@@ -29,6 +29,7 @@ from placer.scheduling.decision import Batch, lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Node
 from placer_models.machines.catalogue import load_machine
+from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Pod
 
 SEED = 7
@@ -49,13 +50,14 @@ def crowded(scheduler: Scheduler, rng: Random, pods: int) -> None:
     scheduler.release(rng.sample(keys, len(keys) // 2))
 
 
-def report(title: str, nodes: Sequence[Node], before: int, pods: int, engine: Engine) -> None:
+def report(
+    title: str, nodes: Sequence[Node], before: int, pods: int, options: SolveOptions
+) -> None:
     rng = Random(SEED)
     scheduler = Scheduler(nodes)
     if before:
         crowded(scheduler, rng, before)
     drawn = [Pod(f"pod-{i}", "default", rng.choice(SPECS)) for i in range(pods)]
-    options = SolveOptions(engine=engine, workers=1)
     first, later, forgetful = [], [], []
     seen = set()
     placed = 0
@@ -70,7 +72,7 @@ def report(title: str, nodes: Sequence[Node], before: int, pods: int, engine: En
         seen.add(pod.spec)
         placed += bool(decision.placement.pods)
         assert other is None or other.placement == decision.placement
-    print(f"{title}, {engine}: {len(nodes)} nodes, {placed} of {pods} pods placed")
+    print(f"{title}, {options.engine}: {len(nodes)} nodes, {placed} of {pods} pods placed")
     print_times("first pod of a kind", first)
     print_times("every later pod", later)
     print_times("all", first + later)
@@ -82,9 +84,11 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
     pods = int(sys.argv[2]) if len(sys.argv) > 2 else 200
     engine = Engine(sys.argv[3]) if len(sys.argv) > 3 else Engine.GREEDY
+    strategy = NodeStrategy(sys.argv[4]) if len(sys.argv) > 4 else None
+    options = SolveOptions(engine=engine, workers=1, strategy=strategy)
     nodes = fleet(count)
-    report("empty fleet", nodes, 0, pods, engine)
-    report("busy fleet", nodes, BEFORE_PER_NODE * count, pods, engine)
+    report("empty fleet", nodes, 0, pods, options)
+    report("busy fleet", nodes, BEFORE_PER_NODE * count, pods, options)
 
 
 if __name__ == "__main__":
