@@ -10,7 +10,7 @@ call, for a few of them. Decisions are held against each other: they have to be 
 
 Times are CPU times of the one thread that works.
 
-Run: python benchmarks/mixed_places.py [NODES]
+Run: python benchmarks/mixed_places.py [NODES [STRATEGY]]
 """
 
 import sys
@@ -28,6 +28,7 @@ from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Machine
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
+from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 
@@ -111,7 +112,8 @@ def placed(scheduler: Scheduler, pod: Pod, options: SolveOptions) -> tuple[float
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else NODES
     scheduler = Scheduler(nodes_in_turn(count, [machine(kind) for kind in KINDS]))
-    options = SolveOptions(engine=Engine.GREEDY, workers=1)
+    strategy = NodeStrategy(sys.argv[2]) if len(sys.argv) > 2 else None
+    options = SolveOptions(engine=Engine.GREEDY, workers=1, strategy=strategy)
     rng = Random(SEED)
     turns = (with_shares(), without_shares())
     times: list[float] = []
