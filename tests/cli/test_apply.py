@@ -92,21 +92,21 @@ def test_the_documents_of_all_nodes_are_written(
 
     assert "2 of 2 documents written" in placer(*arguments).err
     alone = tmp_path / "n0.json"
-    assert main(["apply", *files, "--node", "n0", "--document", str(alone)]) == Exit.DONE
+    placer("apply", *files, "--node", "n0", "--document", str(alone))
     assert (folder / "n0.json").read_text() == alone.read_text()
     assert generations() == {"n0.json": 1, "n1.json": 1}
 
     assert "0 of 2 documents written, 2 said it before" in placer(*arguments).err
     Path(files[1]).write_text(PLACEMENT.replace("web, node: n0, cpuset: 2-7", "web, node: n1"))
-    assert main(arguments) == Exit.DONE
+    placer(*arguments)
     assert generations() == {"n0.json": 2, "n1.json": 2}
     Path(files[1]).write_text(PLACEMENT.replace("- {name: web, node: n0, cpuset: 2-7}\n", ""))
-    assert main(arguments) == Exit.DONE
+    placer(*arguments)
     assert generations() == {"n0.json": 2, "n1.json": 3}
     assert "pods" not in json.loads((folder / "n1.json").read_text())
-    assert main([*arguments, "--generation", "9"]) == Exit.DONE
+    placer(*arguments, "--generation", "9")
     assert generations() == {"n0.json": 9, "n1.json": 9}
-    assert main([*arguments, "--dry-run"]) == Exit.BAD_INPUT
+    placer(*arguments, "--dry-run", code=Exit.BAD_INPUT)
 
 
 def test_no_document_is_written_where_one_cannot_be(
@@ -230,7 +230,7 @@ def test_an_undo_that_fails_ends_with_four_until_somebody_looked(
         printed = placer(*command, *more, code=Exit.REFUSED)
         assert "placer: Placer only observes this node: " in printed.err
     (tmp_path / "state" / "observe-only").unlink()
-    assert main(command) == Exit.DONE
+    placer(*command)
 
 
 def test_a_rival_ends_with_four(
@@ -261,10 +261,10 @@ def test_the_document_of_a_node_is_written_and_applied(
     It needs neither the instance nor the placement any more.
     """
     document = str(tmp_path / "n0.yaml")
-    assert main(["apply", *files, "--node", "n0", "--document", document]) == Exit.DONE
+    placer("apply", *files, "--node", "n0", "--document", document)
 
     state = ["--here", "--state", str(tmp_path / "state")]
-    assert main(["apply", document, *state]) == Exit.DONE
+    placer("apply", document, *state)
     assert kernel.read("placer/db@default/main@db/cpuset.cpus") == "0-1"
 
     printed = placer("apply", document, "--node", "n1", *state, code=Exit.BAD_INPUT)
@@ -281,7 +281,7 @@ def test_a_bundle_is_edited(files: list[str], tmp_path: Path, placer: Placer) ->
     config.write_text('{"ociVersion": "1.0.2", "process": {"env": ["A=1"]}}')
     command = ["apply", *files, "--node", "n0", "--bundle"]
 
-    assert main([*command, f"db/main={tmp_path}"]) == Exit.DONE
+    placer(*command, f"db/main={tmp_path}")
     tree = json.loads(config.read_text())
     assert tree["linux"]["resources"]["cpu"]["cpus"] == "0-1"
     assert tree["linux"]["cgroupsPath"] == "/placer/db@default/main@db"
@@ -331,7 +331,7 @@ def test_a_highest_generation_has_no_next_one(
     assert f"it must be {last:,} or less" in printed.err
 
     (tmp_path / "state" / "applied.json").unlink()
-    assert main(["apply", *files, *state]) == Exit.DONE
+    placer("apply", *files, *state)
     assert kernel.read("placer/db@default/main@db/cpuset.cpus") == "1-2"
 
 
@@ -443,4 +443,4 @@ def test_a_kubelet_with_another_root_directory_is_a_rival_too(
     printed = placer(*command, "--kubelet-root", "kubelet", code=Exit.BAD_INPUT)
     assert "got 'kubelet'; expected an absolute path" in printed.err
     assert not kernel.exists("placer")
-    assert main([*command, "--kubelet-root", str(tmp_path)]) == Exit.DONE
+    placer(*command, "--kubelet-root", str(tmp_path))

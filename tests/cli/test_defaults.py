@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 
 from commands import Placer
-from placer_cli.app import main
-from placer_cli.exits import Exit
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 FILE = str(INSTANCES / "rules" / "defaults.yaml")
@@ -43,7 +41,7 @@ def test_what_is_solved_under_defaults_is_verified_under_them(
     Beside a dump as in a file; without them the values of the tiers are others.
     """
     answer = str(tmp_path / "answer.json")
-    assert main(["solve", DUMP, OURS, *FAST, "--output", answer]) == Exit.DONE
+    placer("solve", DUMP, OURS, *FAST, "--output", answer)
     placer("verify", DUMP, OURS, answer)
     under = json.loads(placer("verify", DUMP, OURS, answer, "--format", "json").out)
     plain = json.loads(placer("verify", DUMP, answer, "--format", "json", code=1).out)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from commands import Placer
-from placer_cli.app import main
 from placer_cli.exits import Exit
 
 CHECKOUT = Path(__file__).parents[2]
@@ -39,7 +38,7 @@ def test_verify_measures_by_the_same_pods(demand: str, tmp_path: Path, placer: P
     """
     answer, more = str(tmp_path / "answer.json"), ["--demand", demand]
     solving = ["solve", EXPECTED, "--engine", "greedy", "--output", answer, *more]
-    assert main(solving) == Exit.DONE
+    placer(*solving)
 
     placer("verify", EXPECTED, answer, *more)
     assert "expected" in placer("verify", EXPECTED, answer, code=Exit.NOT_ALL).out

@@ -66,7 +66,7 @@ def test_an_instance_is_solved(run: Run, tmp_path: Path, placer: Placer) -> None
     (found,) = load_instance([node]).nodes
 
     assert (found.name, format_cpu_list(found.reserved_cpus)) == ("gpu-host", "0,8")
-    assert main(["validate", "--together", str(node), str(pods)]) == Exit.DONE
+    placer("validate", "--together", str(node), str(pods))
     placer("show", str(node))
     solve = ["solve", str(node), str(pods), "--engine", "greedy", "--format", "json"]
     (placed,) = json.loads(placer(*solve).out)["pods"]

@@ -53,7 +53,7 @@ def test_pods_that_nobody_has_a_word_for_wait_too(tmp_path: Path, placer: Placer
     dump.write_text(
         json.dumps({"kind": "List", "apiVersion": "v1", "items": [node(), pod("fine")]})
     )
-    assert main(["solve", str(dump), "--workers", "1"]) == Exit.DONE
+    placer("solve", str(dump), "--workers", "1")
     odd = pod("odd", affinity={"podAffinity": {required: [term]}})
     dump.write_text(
         json.dumps({"kind": "List", "apiVersion": "v1", "items": [node(), pod("fine"), odd]})
@@ -77,7 +77,7 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path, placer: Pla
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert main([*SOLVE, "--emit", "patches", str(empty)]) == Exit.DONE
+    placer(*SOLVE, "--emit", "patches", str(empty))
     assert (empty / "patches").is_dir()
 
 

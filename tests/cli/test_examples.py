@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from commands import Placer
-from placer_cli.app import main
 from placer_cli.examples import every_example
 
 INSTANCES = Path(__file__).parents[2] / "instances"
@@ -37,7 +36,7 @@ def test_a_copy_can_be_solved(
     monkeypatch.chdir(tmp_path)
 
     assert placer("examples", "hello").err == "wrote instances/hello.yaml\n"
-    assert main(["solve", "instances/hello.yaml", "--engine", "greedy"]) == 0
+    placer("solve", "instances/hello.yaml", "--engine", "greedy")
 
 
 def test_all_are_copied_at_once(tmp_path: Path, placer: Placer) -> None:
@@ -61,7 +60,7 @@ def test_what_somebody_changed_is_not_written_over(tmp_path: Path, placer: Place
     assert [file.name for file in mine.parent.iterdir()] == ["hello.yaml"]
     assert mine.read_text() == "mine"
 
-    assert main(["examples", "demo", "hello", "--to", str(tmp_path), "--force"]) == 0
+    placer("examples", "demo", "hello", "--to", str(tmp_path), "--force")
     assert mine.read_text("utf-8") == (INSTANCES / "hello.yaml").read_text("utf-8")
 
 

@@ -10,7 +10,6 @@ import yaml
 
 from commands import Placer
 from json_schemas import faults
-from placer_cli.app import main
 from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
@@ -67,7 +66,7 @@ def test_what_commands_write_keeps_the_schema(tmp_path: Path, placer: Placer) ->
     hello = str(INSTANCES / "hello.yaml")
     placement, node = tmp_path / "placement.json", tmp_path / "node.json"
     solve = ["solve", hello, "--engine", "greedy", "--output", str(placement)]
-    assert main([*solve, "--workers", "1"]) == 0
+    placer(*solve, "--workers", "1")
     name = json.loads(placement.read_text())["pods"][0]["node"]
     placer("apply", hello, str(placement), "--node", name, "--document", str(node))
     dump = str(INSTANCES / "dumps/gpu-host.xml")

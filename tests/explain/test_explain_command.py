@@ -8,7 +8,6 @@ import pytest
 from cli_samples import ONE_CORDONED, written
 from commands import Placer
 from json_schemas import faults
-from placer_cli.app import main
 from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 
 
@@ -60,7 +59,7 @@ def test_programs_get_each_change_in_the_words_of_what_if(cluster: str, placer: 
         "act": ["in the file: node b: cordoned: false"],
         "others": [],
     }
-    assert main(["solve", cluster, "--what-if", changes["mend-node"]["what"][0]]) == 0
+    placer("solve", cluster, "--what-if", changes["mend-node"]["what"][0])
 
 
 FIVE_REASONS = """
@@ -137,7 +136,7 @@ def test_where_only_two_kinds_together_would_do_that_is_said(
 
     printed = placer("explain", str(file), "--seconds", "20", code=1)
     assert "no change of one kind would do; two kinds at once are not looked for" in printed.out
-    assert main(["solve", str(file), *both]) == 0
+    placer("solve", str(file), *both)
 
 
 def test_an_answer_that_is_given_is_explained(cluster: str, tmp_path: Path, placer: Placer) -> None:

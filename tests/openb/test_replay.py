@@ -22,7 +22,6 @@ from placer.openb.trace import Trace, read_trace
 from placer.openb.words import TraceConverter
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
-from placer_cli.app import main
 from placer_models.placement import NamespacedName
 from shared_files import shared
 
@@ -110,7 +109,7 @@ def test_what_is_converted_is_an_instance(tmp_path: Path, placer: Placer) -> Non
     nodes, pods, _ = map(str, written(tmp_path))
     for name in ("openb.yaml", "openb.json"):
         output = str(tmp_path / name)
-        assert main(["convert", "openb", "--nodes", nodes, "--pods", pods, "--output", output]) == 0
+        placer("convert", "openb", "--nodes", nodes, "--pods", pods, "--output", output)
         assert "5 of 5 pods placed" in placer("solve", output, "--engine", "greedy").out
 
 

@@ -22,8 +22,6 @@ from placer.scheduling.decision import Batch, lone_gang
 from placer.search import exact
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_cli.app import main
-from placer_cli.exits import Exit
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpsat.batch_model import RULES, build_batch_model
 from placer_models.cpsat.bound import requests_of_bound_pods_fit_their_cells
@@ -234,7 +232,7 @@ def test_the_command_says_so(tmp_path: Path, placer: Placer) -> None:
     (rejected,) = json.loads(placement.read_text())["rejected"]
     assert (rejected["name"], rejected["namespace"], rejected["node"]) == ("p", "default", "n")
     assert rejected["why"].startswith("bound-pool: ")
-    assert main(["verify", str(file), str(placement)]) == Exit.DONE
+    placer("verify", str(file), str(placement))
 
 
 def test_nothing_is_said_where_nothing_was_rejected(tmp_path: Path, placer: Placer) -> None:

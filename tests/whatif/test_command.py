@@ -104,7 +104,7 @@ def test_a_budget_of_moves_holds_for_any_instance(tmp_path: Path, placer: Placer
         "  - {name: s, node: b, requests: {cpu: 1}}\n"
     )  # fmt: skip
 
-    assert main(["solve", str(file), "--workers", "1"]) == 1
+    placer("solve", str(file), "--workers", "1", code=1)
     printed = placer("solve", str(file), "--workers", "1", "--move-budget", "1")
     assert "1 running pod moved" in printed.out
 
