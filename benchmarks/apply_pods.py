@@ -24,7 +24,7 @@ from placer.node.cgroup_files import CgroupFiles
 from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, Cgroups
 from placer.node.host import HostMachine
 from placer.node.mounts import MountError, kernel_cgroup_files
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 from placer_models.cluster import Node
 from placer_models.policy import QosClass
 
@@ -37,7 +37,7 @@ def measured(title: str, files: CgroupFiles, node: Node, rounds: int, *, owners:
     cgroups, host = Cgroups(files), HostMachine(node.name)
     pods = [a_pod(f"p{i}", milli=2) for i in range(PODS)]
     with tempfile.TemporaryDirectory() as folder:
-        state = AppliedState(Path(folder))
+        state = AppliedStateFolder(Path(folder))
 
         def applied(generation: int) -> tuple[float, int]:
             document = a_document(*pods, node=node, generation=generation)

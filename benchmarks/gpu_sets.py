@@ -1,7 +1,7 @@
 """The best GPU set among random free GPUs, cold and warm, beside listing all sets.
 
 For every machine of the catalogue with two GPUs or more, and for a few boards that are
-harder than any of them: draw free GPUs and a size, ask `best_selection`.
+harder than any of them: draw free GPUs and a size, ask `best_device_set_among_free`.
 
 cold    every cache is cleared first; the classes of the board are found anew
 warm    the same question again
@@ -31,7 +31,7 @@ import _timing
 import placer_models.links
 from placer_models.device import GPU, Device, LinkMatrix
 from placer_models.links import (
-    best_selection,
+    best_device_set_among_free,
     counts_by_class,
     device_classes_by_links,
     lowest_free_minors,
@@ -132,7 +132,7 @@ def ask(case: Case, free: tuple[int, ...], size: int) -> Timing:
 def choose(case: Case, free: tuple[int, ...], size: int) -> tuple[int, ...]:
     """Return the best set, from the devices on."""
     board = device_classes_by_links(case.devices, case.links)
-    best = best_selection(board, size, counts_by_class(board, free))
+    best = best_device_set_among_free(board, size, counts_by_class(board, free))
     assert best is not None
     return lowest_free_minors(board, best.counts, free)
 

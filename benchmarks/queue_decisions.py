@@ -17,7 +17,7 @@ import tracemalloc
 from collections import deque
 
 from placer.queue.fair import FairQueue
-from placer.queue.model import US_PER_S, DispatchTicket, WorkUnit
+from placer.queue.model import US_PER_S, DispatchTicket, DispatchUnit
 
 FLOWS = 10_000
 THREADS = 1_000
@@ -34,7 +34,7 @@ def waiting_queue(flows: int, groups: int, units: int, *, known: bool) -> FairQu
         name = f"j{j}"
         queue.add_job(name, weight_milli=rng.randint(1, 4000), group=f"g{j % groups}")
         lengths = [LENGTHS[(j + k) % 1024] if known else None for k in range(units)]
-        queue.submit(name, *(WorkUnit(k, length) for k, length in enumerate(lengths)))
+        queue.submit(name, *(DispatchUnit(k, length) for k, length in enumerate(lengths)))
     return queue
 
 

@@ -27,7 +27,7 @@ from placer.scheduling.decide import (
     solve_and_judge,
 )
 from placer.scheduling.decision import Batch, Change, Decision, Snapshot
-from placer.scheduling.deployment import cluster_after_decision, places_laid_anew
+from placer.scheduling.deployment import cluster_after_decision, places_changed_since_decision
 from placer.scheduling.errors import (
     ContradictionError,
     NodeExistsError,
@@ -39,14 +39,14 @@ from placer.scheduling.expectation import Expectation
 from placer.scheduling.expecting import Expecting
 from placer.scheduling.refusal import Refusal
 from placer.search.baseline import CacheBetweenSolves
-from placer.search.garbage import no_collection
+from placer.search.garbage import without_garbage_collection
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod, nodes_with_defaults
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.demand import ExpectedDemand
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, Placement, PodPlacement
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 from placer_models.typed import check_argument_types
 
 CONFIRM_S = 1.0
@@ -301,7 +301,7 @@ class Scheduler:
                 return after
             change = replace(
                 _change(state, after),
-                laid_anew=places_laid_anew(after, decision),
+                laid_anew=places_changed_since_decision(after, decision),
                 moved=decision.moves,
             )
             self._state = after
@@ -438,8 +438,8 @@ class Scheduler:
         call comes, or where they were placed in turn and will be there.
         """
         check_batch(batch, state.node_of)
-        pods, expecting, arriving = tuple(pods_of(batch.gangs)), self._expecting, None
-        with no_collection() as collect:
+        pods, expecting, arriving = tuple(pods_of_gangs(batch.gangs)), self._expecting, None
+        with without_garbage_collection() as collect:
             legal = legal_part_of(batch, state.nodes, skip_illegal=skip_illegal)
             strategy = effective_node_strategy(state, options)
             if strategy is NodeStrategy.EXPECTED:
@@ -492,7 +492,7 @@ class Scheduler:
 def _opened(nodes: tuple[Node, ...], running: tuple[RunningPod, ...], version: int) -> ClusterState:
     check_node_names(nodes)
     check_running(running, {node.name for node in nodes})
-    with no_collection():
+    with without_garbage_collection():
         return cluster_state_of(nodes, running, version)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
-from placer_models.pod import ContainerRole, PodSpec, pods_of
+from placer_models.pod import ContainerRole, PodSpec, pods_of_gangs
 
 AMD = ("MI", "Instinct", "Radeon", "Vega", "gfx")
 
@@ -51,7 +51,7 @@ def shown(place: PodPlacement, spec: PodSpec, node: Node) -> PodPlacement:
 
 def all_shown(instance: Instance, placement: Placement) -> Placement:
     """Return a placement written by hand with the environment of each known pod."""
-    spec_of = {pod.key: pod.spec for pod in pods_of(instance.gangs)}
+    spec_of = {pod.key: pod.spec for pod in pods_of_gangs(instance.gangs)}
     spec_of |= {running.pod.key: running.pod.spec for running in instance.running}
     node_of = {node.name: node for node in instance.nodes}
     return Placement(

@@ -30,7 +30,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import is_mig_instance
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
-from placer_models.mig import covered_slices, gpu_of_mig_instance
+from placer_models.mig import gpu_of_mig_instance, mig_slices_covered
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import DeviceRequest, Pod, PodSpec
 from placer_models.policy import ExclusivePolicy
@@ -442,7 +442,7 @@ def overlap(node: Node, a: DeviceGrant, b: DeviceGrant) -> bool:
         a.minor
     ) != gpu_of_mig_instance(b.minor):
         return False
-    mine, other = (set(covered_slices(node.mig, g.type, g.minor)) for g in (a, b))
+    mine, other = (set(mig_slices_covered(node.mig, g.type, g.minor)) for g in (a, b))
     return not mine.isdisjoint(other)
 
 

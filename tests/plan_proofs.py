@@ -9,7 +9,7 @@ from placer.plan.answer import NoPlanExists, PriceBoundProof, PurchasePlan
 from placer.plan.market import BinKind
 from placer.plan.plan import buy
 from placer.plan.question import PlanQuestion
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 
 
 def check_witnesses(question: PlanQuestion, answer: PurchasePlan) -> None:
@@ -20,7 +20,7 @@ def check_witnesses(question: PlanQuestion, answer: PurchasePlan) -> None:
     total = sum((price_of[one.offer] * one.count for one in answer.mix), Decimal(0))
     assert total == answer.price
     for witness in answer.witnesses:
-        wanted = [pod.key for pod in pods_of(witness.instance.gangs)]
+        wanted = [pod.key for pod in pods_of_gangs(witness.instance.gangs)]
         assert sorted(place.key for place in witness.placement.pods) == sorted(wanted)
         assert breaches(witness.instance, witness.placement) == ()
         new = len(witness.instance.nodes) - len(question.instance.nodes)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from placer.queue.fair import FairQueue
-from placer.queue.model import ChargeTime, DispatchTicket, ReservedUnit, WorkUnit
+from placer.queue.model import ChargeTime, DispatchTicket, DispatchUnit, ReservedUnit
 
 TOP = ""
 
@@ -172,7 +172,7 @@ class Capacity:
     free: int
     ends: list[tuple[int | None, int]]
 
-    def fits(self, unit: WorkUnit) -> bool:
+    def fits(self, unit: DispatchUnit) -> bool:
         """Return whether enough threads are free."""
         return unit.width <= self.free
 
@@ -180,12 +180,12 @@ class Capacity:
         """Return how many threads are free then, if nothing starts."""
         return self.free + sum(n for end, n in self.ends if end is not None and end <= time)
 
-    def due_us(self, unit: WorkUnit) -> int | None:
+    def due_us(self, unit: DispatchUnit) -> int | None:
         """Return the first moment at which enough are free."""
         times = [self.now, *(end for end, _ in self.ends if end is not None)]
         return min((t for t in times if self.free_at(t) >= unit.width), default=None)
 
-    def delays(self, unit: WorkUnit, reserved: WorkUnit) -> bool:
+    def delays(self, unit: DispatchUnit, reserved: DispatchUnit) -> bool:
         """Return whether that moment comes later with the unit started: by trying it."""
         due = self.due_us(reserved)
         end = None if unit.length_us is None else self.now + unit.length_us
@@ -255,7 +255,7 @@ def run(
                 lengths[job, i] = length
                 width = world.widths.get(job, 1)
                 told = length if world.known and job not in world.unknown else None
-                units.append(WorkUnit(i, told, width))
+                units.append(DispatchUnit(i, told, width))
             queue.submit(job, *units, now_us=now)
             for meter in meters:
                 meter.arrived(job, len(units), now)

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer.sweep.halting import current_stop
+from placer.sweep.halting import stop_check_of_task
 
 _LONGEST_S = 60.0
 
@@ -38,7 +38,7 @@ def square(task: Told) -> int:
         note.write(f"{os.getpid()}\n")
     end_s = time.monotonic() + _LONGEST_S
     while task.slow and not (Path(task.folder) / "go").exists() and time.monotonic() < end_s:
-        if current_stop()():
+        if stop_check_of_task()():
             return -1
         time.sleep(0.01)
     return task.number**2

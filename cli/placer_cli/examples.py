@@ -15,7 +15,7 @@ FOLDER = "instances"
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class BundledExample:
     """A file that comes with Placer.
 
     Attributes:
@@ -32,7 +32,7 @@ class Example:
     text: str
 
 
-def every_example() -> list[Example]:
+def every_example() -> list[BundledExample]:
     """Return all examples, those of the folder itself before those of its folders."""
     home = _home()
     paths = sorted(
@@ -42,7 +42,7 @@ def every_example() -> list[Example]:
     return [_example(path.as_posix(), (home / path).read_text("utf-8")) for path in paths]
 
 
-def examples_named(names: Iterable[str], known: Sequence[Example]) -> list[Example]:
+def examples_named(names: Iterable[str], known: Sequence[BundledExample]) -> list[BundledExample]:
     """Return the examples of these names.
 
     Raises:
@@ -61,7 +61,7 @@ def examples_named(names: Iterable[str], known: Sequence[Example]) -> list[Examp
     return list(found.values())
 
 
-def copy_examples(examples: Collection[Example], folder: Path, *, force: bool) -> list[Path]:
+def copy_examples(examples: Collection[BundledExample], folder: Path, *, force: bool) -> list[Path]:
     """Write examples below a folder, in `FOLDER`; return the files.
 
     Raises:
@@ -92,8 +92,8 @@ def _home() -> Path:
     return packed if packed.is_dir() else Path(__file__).parents[2] / FOLDER
 
 
-def _example(path: str, text: str) -> Example:
-    return Example(path.removesuffix(".yaml"), path, _first_sentence(text), text)
+def _example(path: str, text: str) -> BundledExample:
+    return BundledExample(path.removesuffix(".yaml"), path, _first_sentence(text), text)
 
 
 def _first_sentence(text: str) -> str:

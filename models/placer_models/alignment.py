@@ -14,7 +14,7 @@ CellAmounts = tuple[int, ...]
 """One amount per resource, in the same order for cells and needs."""
 
 
-def effective_policy(
+def resolve_alignment_policy(
     pod: AlignmentPolicy | None,
     node: AlignmentPolicy | None,
     default: AlignmentPolicy = AlignmentPolicy.NONE,

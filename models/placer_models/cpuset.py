@@ -17,7 +17,7 @@ def cpus_without(cpus: CpuSet, gone: Collection[int]) -> CpuSet:
     return cpus if cpus.isdisjoint(gone) else cpus.difference(gone)
 
 
-def is_same(some: CpuSet, others: CpuSet) -> bool:
+def is_same_cpu_set(some: CpuSet, others: CpuSet) -> bool:
     """Return whether two sets are equal; at once if they are the same object."""
     return some is others or some == others
 

@@ -151,7 +151,7 @@ def amounts_of_share(share: DeviceShare, totals: DeviceCapacity) -> ShareAmounts
     return None if asked else tuple(amounts)
 
 
-def share_left(left: ShareAmounts, amounts: ShareAmounts) -> ShareAmounts:
+def share_amounts_left(left: ShareAmounts, amounts: ShareAmounts) -> ShareAmounts:
     """Return what is left once the amounts are taken."""
     return tuple(map(sub, left, amounts))
 

@@ -4,7 +4,7 @@ The pod's own word goes first, then the node's, then the scheduler's default, wh
 (`Node.defaults`). The judge and the brute force of the tests each say the same for themselves.
 """
 
-from placer_models.alignment import effective_policy
+from placer_models.alignment import resolve_alignment_policy
 from placer_models.cluster import Node
 from placer_models.defaults import Defaults
 from placer_models.pod import PodSpec
@@ -23,7 +23,7 @@ def defaults_on(node: Node) -> Defaults:
 
 def effective_alignment(spec: PodSpec, node: Node) -> AlignmentPolicy | None:
     """Return the alignment policy that holds, or None if pod and node conflict (C12)."""
-    return effective_policy(spec.alignment, node.alignment, node.defaults.alignment)
+    return resolve_alignment_policy(spec.alignment, node.alignment, node.defaults.alignment)
 
 
 def effective_bind(spec: PodSpec, node: Node) -> BindPolicy:

@@ -29,7 +29,7 @@ def variable_name_fault(name: str) -> str | None:
     )
 
 
-def value_fault(value: str) -> str | None:
+def environment_value_fault(value: str) -> str | None:
     """Return what is wrong with the value of a variable, or None if it is right."""
     if found := _NOT_IN_A_LINE.search(value):
         return (

@@ -122,7 +122,7 @@ def copies_that_fit(shape: ExpectedShape, left: NodeLeft) -> int:
     return min(copies, left.memory_bytes // shape.memory_bytes) if shape.memory_bytes else copies
 
 
-def in_quanta(lost: int) -> int:
+def worth_loss_in_quanta(lost: int) -> int:
     """Return a loss of worth in steps of QUANTUM, to the nearest; half a step counts as a gain."""
     return -((QUANTUM - 2 * lost) // (2 * QUANTUM))
 

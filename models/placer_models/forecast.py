@@ -16,7 +16,7 @@ from placer_models.device import GPU
 from placer_models.illegal_running import counted_as_legal
 from placer_models.legal import first_spec_fault
 from placer_models.node_affinity import NodeAffinity
-from placer_models.pod import PodSpec, pods_of
+from placer_models.pod import PodSpec, pods_of_gangs
 from placer_models.policy import QosClass
 from placer_models.taints import Toleration, TolerationOperator
 
@@ -56,7 +56,7 @@ def expected_shape_of(spec: PodSpec) -> ExpectedShape | None:
     )
 
 
-def whole_node_of(node: Node) -> ExpectedShape | None:
+def whole_node_shape(node: Node) -> ExpectedShape | None:
     """Return the shape of a pod that has all CPUs and GPUs of the empty node, and any will do.
 
     None for nodes without GPUs.
@@ -187,7 +187,7 @@ def learned_demand(
     counts = Counter(forecast_of(arrived, nodes))
     imagined = max(1, min(MOST_WHOLE_NODES, arrivals // ARRIVALS_A_WHOLE_NODE))
     types = {_type_of(node): node for node in nodes}
-    whole = {shape for node in types.values() if (shape := whole_node_of(node)) is not None}
+    whole = {shape for node in types.values() if (shape := whole_node_shape(node)) is not None}
     if not any(shape.memory_bytes for shape in counts):
         whole = {shape.without_memory for shape in whole}
     counts.update(dict.fromkeys(whole, imagined))
@@ -204,7 +204,7 @@ def expected_demand_in(instance: Instance) -> ExpectedDemand:
     """
     if instance.demand is not None:
         return instance.demand
-    specs = [pod.spec for pod in pods_of(instance.gangs)]
+    specs = [pod.spec for pod in pods_of_gangs(instance.gangs)]
     specs += [counted_as_legal(runner).pod.spec for runner in instance.running]
     shapes = Counter(shape for spec in specs if (shape := expected_shape_of(spec)) is not None)
     return learned_demand(shapes, len(specs), instance.nodes)

@@ -13,7 +13,7 @@ MOST_PORT = 65_535
 """The highest port there is."""
 
 
-class Protocol(StrEnum):
+class PortProtocol(StrEnum):
     """Protocols, each of which has ports of its own."""
 
     TCP = "TCP"
@@ -36,7 +36,7 @@ class HostPort:
     """
 
     port: int
-    protocol: Protocol = Protocol.TCP
+    protocol: PortProtocol = PortProtocol.TCP
     ip: str = ANY_IP
 
     def __post_init__(self) -> None:

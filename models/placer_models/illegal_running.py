@@ -23,7 +23,7 @@ _MAIN = "main"
 """The name of the container of a pod that has none."""
 
 
-def illegality(runner: RunningPod) -> str:
+def illegality_text(runner: RunningPod) -> str:
     """Return what is illegal about a running pod, in one line; empty if nothing is."""
     if runner.illegal:
         return runner.illegal

@@ -100,7 +100,7 @@ def gpu_of_mig_instance(minor: int) -> int:
     return minor // SLICES
 
 
-def covered_slices(modes: Modes, device_type: str, minor: int) -> tuple[int, ...]:
+def mig_slices_covered(modes: Modes, device_type: str, minor: int) -> tuple[int, ...]:
     """Return what an instance takes of its GPU; nothing if no such instance is possible there."""
     table = dict(modes).get(gpu_of_mig_instance(minor), "")
     start = minor % SLICES

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from placer_models.cluster import Node, RunningPod
-from placer_models.illegal_running import illegality
+from placer_models.illegal_running import illegality_text
 from placer_models.placement import NamespacedName
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentScope
@@ -53,7 +53,7 @@ def may_move(running: RunningPod, node: Node) -> bool:
     spec = running.pod.spec
     return (
         running.movable
-        and not illegality(running)
+        and not illegality_text(running)
         and all(family in MOVABLE and MOVABLE[family](spec, node) for family in RuleFamilyName)
     )
 

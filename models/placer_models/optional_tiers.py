@@ -7,7 +7,7 @@ from placer_models.goals import (
     tiers_asked_by_fleet,
     tiers_asked_by_pod,
 )
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 
 
 def tiers_asked_by_instance(instance: Instance) -> tuple[Tier, ...]:
@@ -18,7 +18,7 @@ def tiers_asked_by_instance(instance: Instance) -> tuple[Tier, ...]:
     """
     could = [running.pod for running in instance.could_leave]
     # By identity: replicas share their spec.
-    specs = {id(pod.spec): pod.spec for pod in (*pods_of(instance.gangs), *could)}.values()
+    specs = {id(pod.spec): pod.spec for pod in (*pods_of_gangs(instance.gangs), *could)}.values()
     fleet = _fleet_of(instance)
     asked = dict.fromkeys(tiers_asked_by_fleet(fleet))
     for spec in specs:

@@ -441,7 +441,7 @@ def counts_asked(containers: Iterable[Container]) -> Counter[str]:
     return counts
 
 
-def pods_of(gangs: tuple[Gang, ...]) -> Iterator[Pod]:
+def pods_of_gangs(gangs: tuple[Gang, ...]) -> Iterator[Pod]:
     """Yield the pods of the gangs, in order."""
     for gang in gangs:
         yield from gang.pods

@@ -147,7 +147,7 @@ def fields_per_word(field_bits: int) -> int:
     return WORD_BITS // field_bits
 
 
-def to_quantity(number: int) -> str:
+def quota_quantity_text(number: int) -> str:
     """Write a number of any size as a Kubernetes quantity: decimal digits, nothing else.
 
     Quantities in the decimal format may have any size. Kubernetes cuts those with binary
@@ -163,7 +163,7 @@ def to_quantity(number: int) -> str:
     return "".join([str(number), *reversed(parts)])
 
 
-def from_quantity(text: str) -> int:
+def parse_quota_quantity(text: str) -> int:
     """Read a number back from a Kubernetes quantity, of any size.
 
     Kubernetes rewrites round numbers: what was sent as 3000 comes back as ``3k``.

@@ -9,7 +9,7 @@ V = TypeVar("V")
 _ABSENT: Any = object()
 
 
-class RecentlyUsed(dict[K, V]):
+class RecentlyUsedCache(dict[K, V]):
     """Values by key, of which those used last are kept, in that order.
 
     Attributes:

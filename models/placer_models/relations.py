@@ -14,7 +14,7 @@ from placer_models.goals import TOPOLOGY_SPREAD, Tier
 from placer_models.pod import Gang, PodSpec
 from placer_models.rule_family import RuleFamilyName
 from placer_models.selectors import LabelPair
-from placer_models.spreading import spreadings_of
+from placer_models.spreading import resolved_spread_constraints_of
 
 Askers = Set[tuple[str, PodSpec]]
 """(namespace, spec) of pods, each once."""
@@ -314,7 +314,9 @@ RELATIONS = (
         firsts=_firsts(inside=True),
         lookout=_lookout(inside=True),
     ),
-    make_domain_limit_relation("topology-spread", "spread", spreadings_of, TOPOLOGY_SPREAD),
+    make_domain_limit_relation(
+        "topology-spread", "spread", resolved_spread_constraints_of, TOPOLOGY_SPREAD
+    ),
     Relation(
         family=RuleFamilyName.NETWORK,
         asked=lambda _: False,

@@ -106,7 +106,9 @@ class ResolvedSpreadConstraint:
         return f"a node with {' and '.join(self.keys)}"
 
 
-def spreadings_of(spec: PodSpec, namespace: str) -> Iterator[ResolvedSpreadConstraint]:
+def resolved_spread_constraints_of(
+    spec: PodSpec, namespace: str
+) -> Iterator[ResolvedSpreadConstraint]:
     """Yield what a pod's constraints look at."""
     for constraint in spec.spread:
         alike = (c.topology for c in spec.spread if c.required is constraint.required)

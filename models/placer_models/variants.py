@@ -6,7 +6,7 @@ from placer_models.cluster import Node
 from placer_models.pod import Pod, PodSpec
 
 
-def variant_on(spec: PodSpec, node: Node) -> int:
+def variant_index_on(spec: PodSpec, node: Node) -> int:
     """Return the index of the variant that counts on a node, of a spec that has some.
 
     Where none does it is the first: the node does not have its labels, so the pod does not go
@@ -19,7 +19,7 @@ def variant_on(spec: PodSpec, node: Node) -> int:
 
 def spec_on(spec: PodSpec, node: Node) -> PodSpec:
     """Return what a pod asks for on the node, and of it."""
-    return spec.resolved[variant_on(spec, node)] if spec.variants else spec
+    return spec.resolved[variant_index_on(spec, node)] if spec.variants else spec
 
 
 def pod_on(pod: Pod, node: Node) -> Pod:

@@ -20,7 +20,7 @@ from placer.admission.workload import (
     batch_of,
 )
 from placer.queue.fair import FairQueue
-from placer.queue.model import DispatchTicket, QueuePick, WorkUnit
+from placer.queue.model import DispatchTicket, DispatchUnit, QueuePick
 from placer.scheduler import Scheduler
 from placer.scheduling.checks import check_batch, legal_part_of
 from placer.scheduling.decision import Change, Decision
@@ -90,7 +90,7 @@ class Admission:
         check_batch(batch, ())
         legal_part_of(batch, nodes, skip_illegal=False)
         units = [
-            WorkUnit(workload.key, workload.length_us, workload.width) for workload in workloads
+            DispatchUnit(workload.key, workload.length_us, workload.width) for workload in workloads
         ]
         self.queue.submit(job, *units, now_us=now_us)
         self._waiting.update((workload.key, workload) for workload in workloads)
@@ -218,7 +218,7 @@ class Admission:
         return AdmittedWorkload(workload, ticket.job, pick.steps, missing, ticket.turn_us)
 
     @property
-    def _reserved_unit(self) -> WorkUnit | None:
+    def _reserved_unit(self) -> DispatchUnit | None:
         return self.queue.reserved.unit if self.queue.reserved else None
 
     def _reserved(self, trial: PlacementTrial) -> ReservedWorkload | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from placer.admission.placing import is_complete, is_pod_running, place_workloads
+from placer.admission.placing import all_workloads_placed, is_pod_running, place_workloads
 from placer.admission.workload import Workload
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Change, Decision
@@ -92,7 +92,7 @@ class AdmissionForecast:
         ended = [pods for end, pods in self._running if end is not None and end <= time_us]
         then.release(pod for pods in ended for pod in pods if is_pod_running(then, pod))
         decision = place_workloads(then.fork(), (workload,), self._fast)
-        complete = is_complete(decision, (workload,))
+        complete = all_workloads_placed(decision, (workload,))
         return PlannedStart(workload, time_us, then, decision) if complete else None
 
     def beside(self, plan: PlannedStart, decision: Decision) -> PlannedStart | None:
@@ -104,5 +104,5 @@ class AdmissionForecast:
         if not isinstance(then.confirm(decision), Change):
             return None
         found = place_workloads(then.fork(), (plan.workload,), self._fast)
-        complete = is_complete(found, (plan.workload,))
+        complete = all_workloads_placed(found, (plan.workload,))
         return replace(plan, cluster=then, decision=found) if complete else None

@@ -24,7 +24,7 @@ def place_workloads(
     return cluster.place(batch_of(workloads), max(LEAST_TIME_S, limit_s), options=options)
 
 
-def is_complete(decision: Decision, workloads: Iterable[Workload]) -> bool:
+def all_workloads_placed(decision: Decision, workloads: Iterable[Workload]) -> bool:
     """Return whether each of the workloads has a place, which is its minimum at least."""
     placed = {place.key for place in decision.placement.pods}
     return all(not placed.isdisjoint(workload.pods) for workload in workloads)

@@ -9,14 +9,14 @@ from typing import NamedTuple
 from placer.admission.foresight import AdmissionForecast, PlannedStart, RunningWorkload
 from placer.admission.placing import (
     LEAST_TIME_S,
-    is_complete,
+    all_workloads_placed,
     is_pod_running,
     place_workloads,
     workload_shape,
 )
 from placer.admission.workload import Workload, batch_of
 from placer.judge.measure import measure
-from placer.queue.model import WorkUnit
+from placer.queue.model import DispatchUnit
 from placer.queue.reservation import UnitReservation
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Change, Decision
@@ -101,7 +101,7 @@ class PlacementTrial:
         self._harmful: set[tuple[str, Hashable]] = set()
         self._plans: dict[str, PlannedStart | None] = {}
 
-    def fits(self, unit: WorkUnit) -> bool:
+    def fits(self, unit: DispatchUnit) -> bool:
         """Return whether a workload has a place beside all that was taken."""
         workload = self._waiting[str(unit.key)]
         if workload.key in self._tries:
@@ -114,7 +114,7 @@ class PlacementTrial:
         left_s = self._ends_s - monotonic() if first else LEAST_TIME_S  # for its reasons
         decision = place_workloads(cluster, (workload,), self._fast, left_s)
         found: _Try | None = _Try(cluster, (*self._decisions, decision))
-        if not is_complete(decision, (workload,)):
+        if not all_workloads_placed(decision, (workload,)):
             found = self._refuse(workload, decision) if first else None
         if found is None:
             self._misfits.add(shape)
@@ -122,7 +122,7 @@ class PlacementTrial:
         self._tries[workload.key] = found
         return True
 
-    def take(self, unit: WorkUnit) -> None:
+    def take(self, unit: DispatchUnit) -> None:
         """Let a workload that fits run in the cluster of the trial."""
         workload = self._waiting[str(unit.key)]
         self._cluster, self._decisions = self._tries[workload.key]
@@ -134,14 +134,14 @@ class PlacementTrial:
         self._tries.clear()
         self._later.clear()
 
-    def due_us(self, unit: WorkUnit) -> int | None:
+    def due_us(self, unit: DispatchUnit) -> int | None:
         """Return when a workload has a place if nothing else starts, as far as is known."""
         if self.fits(unit):
             return self._now_us
         plan = self._plan(unit)
         return plan.due_us if plan else None
 
-    def delays(self, unit: WorkUnit, reserved: WorkUnit) -> bool:
+    def delays(self, unit: DispatchUnit, reserved: DispatchUnit) -> bool:
         """Return whether a workload that fits could put off the one that is reserved.
 
         If it would where the fast path puts it, it is tried on other nodes.
@@ -163,7 +163,7 @@ class PlacementTrial:
         self._harmful.add(harm)
         return True
 
-    def repack(self, reserved: WorkUnit | None) -> bool:
+    def repack(self, reserved: DispatchUnit | None) -> bool:
         """Place all that was taken together, by the fast path; return whether places are others.
 
         One by one they may leave less room than together. ``reserved`` is not put off.
@@ -181,7 +181,7 @@ class PlacementTrial:
         self._harmful.clear()
         return True
 
-    def keeps(self, decision: Decision, reserved: WorkUnit | None) -> bool:
+    def keeps(self, decision: Decision, reserved: DispatchUnit | None) -> bool:
         """Return whether a decision places all that was taken, and puts nothing off.
 
         Args:
@@ -216,7 +216,7 @@ class PlacementTrial:
         running = [key for key in keys if is_pod_running(self._cluster, key)]
         return Placement(tuple(map(self._cluster.placement_of, running)))
 
-    def _plan(self, unit: WorkUnit) -> PlannedStart | None:
+    def _plan(self, unit: DispatchUnit) -> PlannedStart | None:
         """Return when a workload has a place that has none now; None if nobody can tell."""
         workload = self._waiting[str(unit.key)]
         if workload.key not in self._plans:
@@ -227,10 +227,10 @@ class PlacementTrial:
         return self._plans[workload.key]
 
     def _kept(
-        self, decision: Decision, reserved: WorkUnit | None
+        self, decision: Decision, reserved: DispatchUnit | None
     ) -> dict[str, PlannedStart | None] | None:
         """Return the plans with a decision on all that was taken; None if it breaks them."""
-        if not is_complete(decision, self._taken):
+        if not all_workloads_placed(decision, self._taken):
             return None
         plan = self._plans.get(str(reserved.key)) if reserved else None
         if plan is None:
@@ -254,7 +254,7 @@ class PlacementTrial:
         cluster, together = self._base.fork(), (*self._taken, workload)
         left_s = SHARE_OF_REFUSED * (self._ends_s - monotonic())
         answered = place_workloads(cluster, together, self._options, left_s)
-        if is_complete(answered, together):
+        if all_workloads_placed(answered, together):
             self.refused = None
             return _Try(cluster, (answered,))
         self.hopeless = question
@@ -292,7 +292,7 @@ class PlacementTrial:
             cluster.cordon(name)
         decision = place_workloads(cluster, (workload,), self._fast)
         here = self._cluster.fork()
-        complete = is_complete(decision, (workload,))
+        complete = all_workloads_placed(decision, (workload,))
         if not complete or not isinstance(here.confirm(decision), Change):
             return None
         return _Try(here, (*self._decisions, decision))

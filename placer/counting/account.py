@@ -7,8 +7,13 @@ from dataclasses import dataclass, replace
 from placer.counting.cores import CoresLeft, cores_left
 from placer.counting.devices import DevicesLeft, devices_after, devices_left
 from placer.counting.memory import MemoryLeft, memory_after, memory_left
-from placer.counting.node_resources import ResourceKey, left_by, resources_of_empty_node, with_taken
-from placer.counting.pools import Pools, pools_left, pools_with
+from placer.counting.node_resources import (
+    ResourceKey,
+    amounts_left_by_pods,
+    resources_of_empty_node,
+    with_taken,
+)
+from placer.counting.pools import Pools, pools_left, pools_with_floating_pods
 from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.pod import PodSpec
@@ -68,7 +73,7 @@ def account_of(
         pools=pools,
         memory=memory_left(node, pods),
         devices=devices_left(node, pods),
-        resources=left_by(node, (pod.pod.spec for pod in pods)),
+        resources=amounts_left_by_pods(node, (pod.pod.spec for pod in pods)),
         tenants=tenants,
         affine=affine,
         offered=node.offered and not node.opened and not pods,
@@ -94,7 +99,7 @@ def account_after(node: Node, account: Account, came: Collection[RunningPod]) ->
     tenants, affine = _sides_with(account.tenants, account.affine, came)
     return Account(
         cores=account.cores,
-        pools=pools_with(account.pools, specs),
+        pools=pools_with_floating_pods(account.pools, specs),
         memory=memory_after(account.memory, came),
         devices=devices_after(account.devices, came),
         resources=with_taken(account.resources, specs),

@@ -6,7 +6,7 @@ from placer_models.cluster import Node
 from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.goals import MIG_POINTS
 from placer_models.links.board import LinkedDeviceClasses, device_classes_by_links
-from placer_models.mig import TABLES, MigPlacement, covered_slices, gpu_of_mig_instance
+from placer_models.mig import TABLES, MigPlacement, gpu_of_mig_instance, mig_slices_covered
 
 
 def healthy_devices(node: Node, device_type: str) -> tuple[Device, ...]:
@@ -56,5 +56,5 @@ def mig_instance_positions(
         gpu = gpu_of_mig_instance(minor)
         profile = next(p for p in TABLES[table_of[gpu]] if p.type == device_type)
         points = MIG_POINTS * profile.compute if profile.usual else 0
-        cuts.append(MigPlacement(gpu, covered_slices(node.mig, device_type, minor), points))
+        cuts.append(MigPlacement(gpu, mig_slices_covered(node.mig, device_type, minor), points))
     return tuple(cuts)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from placer.counting.memory import memory_as_placed
 from placer_models.bound import pool_on_numa_nodes
 from placer_models.cluster import Node
-from placer_models.cpuset import CpuSet, is_same
+from placer_models.cpuset import CpuSet, is_same_cpu_set
 from placer_models.placement import ContainerPlacement
 from placer_models.pod import Container, ContainerRole, PodSpec
 from placer_models.policy import BINDING
@@ -39,7 +39,7 @@ def containers_on_pool(
 
 def container_with_cpuset(part: ContainerPlacement, cpus: CpuSet) -> ContainerPlacement:
     """Return a container on these CPUs, as the same object if it is there already."""
-    return part if is_same(part.cpuset, cpus) else replace(part, cpuset=cpus)
+    return part if is_same_cpu_set(part.cpuset, cpus) else replace(part, cpuset=cpus)
 
 
 def divide_cpus_among_containers(

@@ -10,7 +10,7 @@ most cores first. Each takes the cores with most threads left, which no later po
 from collections import Counter
 from collections.abc import Sequence
 
-from placer.counting.cores import CoreWant, FreeCore, threads_on_few_cores
+from placer.counting.cores import CoreWant, FreeCore, take_threads_from_few_cores
 from placer_models.policy import ExclusivePolicy, Strength
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Fit
@@ -122,7 +122,7 @@ def _fill(
         rest = wants[i].take.threads - (_touched(wants[i]) if wants[i].spread else 0)
         if rest > sum(map(len, rooms)):
             return False
-        picked[i] += threads_on_few_cores(rooms, rest)
+        picked[i] += take_threads_from_few_cores(rooms, rest)
     return True
 
 

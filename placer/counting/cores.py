@@ -193,7 +193,7 @@ def core_classes(
     return found
 
 
-def core_counts(
+def core_classes_without_ids(
     node: Node, left: CoresLeft, tiers: Collection[Tier], granularity: CoreDistinction
 ) -> tuple[CoreClass, ...]:
     """Return the same classes without their cores: one object wherever `left` is one."""
@@ -360,7 +360,7 @@ def pick_cpus(
             picked[i].append(rooms[dealt % broken].pop(0))
             dealt += 1
     for i in sorted(_indices(spread, wanted=False), key=lambda i: -takes[i].threads):
-        picked[i].extend(threads_on_few_cores(rooms, takes[i].threads))
+        picked[i].extend(take_threads_from_few_cores(rooms, takes[i].threads))
     return picked
 
 
@@ -398,7 +398,7 @@ def _if_no_worse(
     return takes
 
 
-def threads_on_few_cores(rooms: list[list[int]], threads: int) -> list[int]:
+def take_threads_from_few_cores(rooms: list[list[int]], threads: int) -> list[int]:
     """Take threads from as few of the cores as possible.
 
     Each step takes the core with the fewest threads that suffice, else the one with the most.

@@ -14,7 +14,7 @@ from placer_models.device_share import (
     whole_device_amounts,
 )
 from placer_models.links.board import LinkedDeviceClasses, counts_by_class, lowest_free_minors
-from placer_models.mig import MEDIA, covered_slices, gpu_of_mig_instance
+from placer_models.mig import MEDIA, gpu_of_mig_instance, mig_slices_covered
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.problem.banks import ShareableDevice, ShareTake, has_count_set_by_strategy
 from placer_models.problem.node_state import NodeState
@@ -89,7 +89,7 @@ def _cut_off(node: Node, held: Collection[DeviceKey]) -> frozenset[DeviceKey]:
     busy: defaultdict[int, set[int]] = defaultdict(set)
     for kind, minor in held:
         if is_mig_instance(kind):
-            busy[gpu_of_mig_instance(minor)].update(covered_slices(node.mig, kind, minor))
+            busy[gpu_of_mig_instance(minor)].update(mig_slices_covered(node.mig, kind, minor))
         elif kind == GPU:
             busy[minor].update(range(MEDIA + 1))
     return frozenset(
@@ -97,7 +97,7 @@ def _cut_off(node: Node, held: Collection[DeviceKey]) -> frozenset[DeviceKey]:
         for d in node.devices
         if is_mig_instance(d.type)
         and not busy[gpu_of_mig_instance(d.minor)].isdisjoint(
-            covered_slices(node.mig, d.type, d.minor)
+            mig_slices_covered(node.mig, d.type, d.minor)
         )
     )
 

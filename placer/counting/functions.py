@@ -54,7 +54,7 @@ def with_virtual_functions(
     device_of = {(d.type, d.minor): d for d in devices} if wanting else {}
     for (kind, minor), places in wanting.items():
         free = _free(device_of[kind, minor], held)
-        chosen = match_functions(
+        chosen = match_virtual_functions(
             [
                 [vf for vf, has in free.items() if admits_function(wishes[pod][kind], has)]
                 for pod, _ in places
@@ -70,7 +70,7 @@ def with_virtual_functions(
     return found
 
 
-def match_functions(options: Sequence[Sequence[int]]) -> list[int] | None:
+def match_virtual_functions(options: Sequence[Sequence[int]]) -> list[int] | None:
     """Return an option of its own for each, low ones first, or None if that is impossible."""
     given = maximum_matching(dict(enumerate(options)))
     return [given[who] for who in range(len(options))] if len(given) == len(options) else None

@@ -146,7 +146,7 @@ def resources_of_empty_node(node: Node) -> dict[ResourceKey, int]:
     return {(kind.rule, name): amount for kind in kinds for name, amount in kind.had(node)}
 
 
-def left_by(node: Node, specs: Iterable[PodSpec]) -> dict[ResourceKey, int]:
+def amounts_left_by_pods(node: Node, specs: Iterable[PodSpec]) -> dict[ResourceKey, int]:
     """Return what pods leave of each resource, below 0 if they hold more than there is."""
     return with_taken(resources_of_empty_node(node), specs)
 

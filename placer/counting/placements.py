@@ -38,7 +38,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import DeviceKey
 from placer_models.placement import ContainerPlacement, DeviceGrant, Placement, PodPlacement
-from placer_models.pod import Gang, Pod, pods_of
+from placer_models.pod import Gang, Pod, pods_of_gangs
 from placer_models.policy import BindPolicy, Strength
 from placer_models.problem.banks import has_count_set_by_strategy
 from placer_models.problem.node_state import CoreDistinction, NodeState
@@ -49,7 +49,7 @@ from placer_models.variants import pod_on
 
 
 @dataclass(frozen=True, slots=True)
-class Unrealisable:
+class UnrealisableNode:
     """A node whose ids cannot give what the counts promise, and why."""
 
     node: str
@@ -83,7 +83,7 @@ def realise(
     accounts: Sequence[Account],
     problem: Problem,
     choices: Mapping[int, Choice],
-) -> Placement | Unrealisable:
+) -> Placement | UnrealisableNode:
     """Turn counts into ids, node by node, for all pods that are new on a node at once.
 
     Args:
@@ -112,7 +112,7 @@ def realise(
         beside = runners[node.name]
         found = _on_node(node, accounts[position], problem, problem.nodes[position], pods, beside)
         if isinstance(found, str):
-            return Unrealisable(node.name, found)
+            return UnrealisableNode(node.name, found)
         placed.update(found)
     return Placement(tuple(placed[index] for index in sorted(placed)))
 
@@ -338,7 +338,7 @@ def choices_from_placement(
     node_of = {node.name: index for index, node in enumerate(instance.nodes)}
     pods = [
         (index, pod_on(pod, instance.nodes[node_of[place_of[pod.key].node]]))
-        for index, pod in enumerate(pods_of(instance.gangs))
+        for index, pod in enumerate(pods_of_gangs(instance.gangs))
         if pod.key in place_of
     ]
     shape_of = {

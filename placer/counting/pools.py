@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from placer.counting.containers import container_with_cpuset, containers_on_pool
 from placer_models.bound import is_bound_by_policy, numa_nodes_bound_to, pool_on_numa_nodes
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.cpuset import NO_CPUS, CpuSet, cpus_without, is_same
+from placer_models.cpuset import NO_CPUS, CpuSet, cpus_without, is_same_cpu_set
 from placer_models.placement import ContainerPlacement, Placement, PodPlacement
-from placer_models.pod import PodSpec, pods_of
+from placer_models.pod import PodSpec, pods_of_gangs
 from placer_models.policy import QosClass
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.pools import NO_POOL, CellPool, PoolBinding
@@ -115,7 +115,7 @@ def pools_after(pools: Pools, came: Iterable[tuple[QosClass, Iterable[int]]]) ->
     return Pools(smaller(pools.shared, owned), smaller(pools.best_effort, exclusive), pools.bound)
 
 
-def pools_with(pools: Pools, came: Iterable[PodSpec]) -> Pools:
+def pools_with_floating_pods(pools: Pools, came: Iterable[PodSpec]) -> Pools:
     """Return the pools once pods that own no CPU have come to float in them."""
     shared, best_effort = list[int](), list[int]()
     for spec in came:
@@ -308,7 +308,7 @@ def _at_first(want: _Want) -> CpuMilli:
 
 def placement_with_pool_cpus(instance: Instance, placement: Placement) -> Placement:
     """Return the placement with every LS and BE pod in the pool that is left for it."""
-    pods = {pod.key: pod for pod in pods_of(instance.gangs)}
+    pods = {pod.key: pod for pod in pods_of_gangs(instance.gangs)}
     on_node: dict[str, list[RunningPod]] = {place.node: [] for place in placement.pods}
     for running in instance.running:
         if running.placement.node in on_node:
@@ -374,9 +374,11 @@ def floats_over_pool(pool: CpuSet, runner: RunningPod, node: Node) -> bool:
         return False
     names = [container.name for container in spec.containers]
     return (
-        is_same(place.cpuset, pool)
+        is_same_cpu_set(place.cpuset, pool)
         and [part.name for part in place.containers] == names
-        and all(is_same(part.cpuset, pool) and not part.cpu_milli for part in place.containers)
+        and all(
+            is_same_cpu_set(part.cpuset, pool) and not part.cpu_milli for part in place.containers
+        )
     )
 
 

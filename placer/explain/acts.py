@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from placer_models.cluster import Instance
 from placer_models.placement import NamespacedName
-from placer_models.whatif.change import InstanceChange, running_named, waiting_gang_named
+from placer_models.whatif.change import InstanceChange, running_pods_named, waiting_gang_named
 from placer_models.whatif.nodes import AddNodes, MendDevices, SetLabel, Uncordon
 from placer_models.whatif.pods import (
     AskLess,
@@ -93,7 +93,7 @@ def _pods(key: NamespacedName, instance: Instance) -> list[NamespacedName]:
 
 def _ended(key: NamespacedName, instance: Instance) -> list[NamespacedName]:
     """Return the pods that are gone then, whether they run or the answer has just placed them."""
-    return [pod.key for pod in running_named(instance, key)] or _pods(key, instance)
+    return [pod.key for pod in running_pods_named(instance, key)] or _pods(key, instance)
 
 
 def _more_nodes(count: int) -> str:

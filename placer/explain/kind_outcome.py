@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from placer.explain.explanation import SufficientChange
-from placer.explain.trial import ChangeTrials, TrialOutcome, outcome_of
+from placer.explain.trial import ChangeTrials, TrialOutcome, trial_outcome_of
 from placer_models.cluster import Instance, Nodes
 from placer_models.legal import IllegalPodError
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 from placer_models.policy import BINDING
 from placer_models.relations import domain_limits
 from placer_models.whatif.change import InstanceChange
@@ -27,12 +27,12 @@ def is_placing_all_ruled_out(instance: Instance, trials: ChangeTrials) -> bool:
         answer = trials.answer(instance)
     except IllegalPodError:
         return False
-    return answer is not None and outcome_of(answer, instance) is TrialOutcome.RULED_OUT
+    return answer is not None and trial_outcome_of(answer, instance) is TrialOutcome.RULED_OUT
 
 
 def has_domain_limits(instance: Instance) -> bool:
     """Return whether a pod minds domains: then another node may be another empty domain."""
-    pods = pods_of(instance.gangs)
+    pods = pods_of_gangs(instance.gangs)
     return any(any(domain_limits(pod.spec, pod.namespace)) for pod in pods)
 
 

@@ -13,9 +13,9 @@ from placer.explain.kind_outcome import (
     is_placing_all_ruled_out,
     outcome_if_no_change_found,
 )
-from placer.explain.trial import ChangeTrials, TrialOutcome, outcome_of
+from placer.explain.trial import ChangeTrials, TrialOutcome, trial_outcome_of
 from placer_models.placement import NamespacedName, Placed
-from placer_models.pod import Gang, pods_of
+from placer_models.pod import Gang, pods_of_gangs
 from placer_models.reach import any_reaches_beyond
 from placer_models.relations import looks_at_others
 from placer_models.whatif.pods import MovePods, RemovePods
@@ -43,7 +43,7 @@ def fewest_pods_to_move(trials: ChangeTrials) -> KindOutcome:
     among = _among_few_nodes(every) if trials.whole else every
     answer = among.answer(replace(among.instance, move_budget=MOST_MOVES))
     if answer is None or not isinstance(answer, Placed):
-        known = TrialOutcome.OPEN if answer is None else outcome_of(answer, among.instance)
+        known = TrialOutcome.OPEN if answer is None else trial_outcome_of(answer, among.instance)
         return known if could <= MOST_MOVES and among is every else TrialOutcome.OPEN
     if not answer.moves:
         return TrialOutcome.OPEN
@@ -56,7 +56,7 @@ def fewest_pods_to_move(trials: ChangeTrials) -> KindOutcome:
     return SufficientChange("move", changes, proven or len(changes) == 1)
 
 
-def equal_moves_first_by_name(found: SufficientChange, trials: ChangeTrials) -> SufficientChange:
+def first_by_name_of_equal_moves(found: SufficientChange, trials: ChangeTrials) -> SufficientChange:
     """Return a change that moves as many pods, the first by name, as far as time allows.
 
     The last name is as early as may be, then the one before it: which pods may move is halved
@@ -102,7 +102,7 @@ def _has_no_room_when_empty(trials: ChangeTrials) -> bool:
     Only where nobody who runs is company for who waits: where nodes may stand for each other, or
     where who waits asks nothing of others.
     """
-    waiting = pods_of(trials.instance.gangs)
+    waiting = pods_of_gangs(trials.instance.gangs)
     if trials.whole is None and any(looks_at_others(pod.spec) for pod in waiting):
         return False
     left = tuple(one for one in trials.instance.running if one.of_node)
@@ -155,7 +155,7 @@ def fewest_pods_to_end(trials: ChangeTrials) -> KindOutcome:
     """
     every = trials.whole or trials
     instance = every.instance
-    pods = list(pods_of(instance.gangs))
+    pods = list(pods_of_gangs(instance.gangs))
     runners = [one.pod for one in instance.running]
     may_end = sorted(one.pod.key for one in instance.running if not one.of_node)
     if _has_no_room_when_empty(trials):
@@ -233,7 +233,7 @@ def _ended(rooms: list[_RoomOnNode]) -> Option:
 
 def _ask_alike(gangs: tuple[Gang, ...]) -> bool:
     """Return whether any node is as good for any pod as for the others."""
-    pods = list(pods_of(gangs))
+    pods = list(pods_of_gangs(gangs))
     return len({pod.spec for pod in pods}) == 1 and all(gang.gather is None for gang in gangs)
 
 
@@ -274,7 +274,7 @@ def _size_and_names(room: _RoomOnNode) -> tuple[int, list[str]]:
 def _ended_on(index: int, every: ChangeTrials) -> KindOutcome:
     """Look for the fewest running pods of a node whose end lets one pod fit there."""
     instance, counted = every.instance, every.counted
-    (pod, *_) = pods_of(instance.gangs)
+    (pod, *_) = pods_of_gangs(instance.gangs)
     gang = next(iter(instance.gangs))
     one = replace(gang, pods=(pod,), minimum=1)
     asked = replace(instance, gangs=(one,), running_gangs=())

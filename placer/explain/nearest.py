@@ -86,7 +86,7 @@ def counting_pods(
     return tuple(sorted(found.values(), key=lambda one: one.pod))
 
 
-def in_the_way(
+def pods_in_the_way(
     stage: NodesAtReasonStage, ask: PodRequirements, index: int, placed: PlacedKeys, budget: Budget
 ) -> tuple[HoldingPod, ...]:
     """Return the pods of a node each of which alone would have to go for a pod to fit there."""
@@ -223,7 +223,7 @@ def nearest_misses(
         if blocker is not None:
             # Limits of domains count pods elsewhere, too: none of this node alone is in the way.
             limited = any(relation.rule == blocker.demand.rule for relation in RELATIONS)
-            holders = () if limited else in_the_way(stage, ask, one.index, placed, budget)
+            holders = () if limited else pods_in_the_way(stage, ask, one.index, placed, budget)
             lack = _told(blocker, stage, ask, one.index)
             lack = NodeLack(lack.rule, lack.subject, lack.text, held_by=holders)
             found.append(NearMiss(stage.nodes[one.index].name, (lack,)))

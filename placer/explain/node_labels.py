@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from placer.explain.kind_outcome import Option
 from placer_models.cluster import Instance
-from placer_models.pod import PodSpec, pods_of
+from placer_models.pod import PodSpec, pods_of_gangs
 from placer_models.relations import topology_keys_asked
 from placer_models.whatif.nodes import SetLabel
 
@@ -21,7 +21,7 @@ def labels_to_set(instance: Instance) -> list[Option]:
     A label that a node has with another value stays: it says something of the node. So do labels
     that say what a machine is, and those by which pods are kept together or apart.
     """
-    specs = list(dict.fromkeys(pod.spec for pod in pods_of(instance.gangs)))
+    specs = list(dict.fromkeys(pod.spec for pod in pods_of_gangs(instance.gangs)))
     others = (one.pod.spec for one in instance.running)
     looked_at = {key for spec in (*specs, *others) for key in _other_keys(spec)}
     wanted: dict[str, set[str]] = {}

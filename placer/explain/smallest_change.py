@@ -21,18 +21,18 @@ from placer.explain.kind_outcome import (
 )
 from placer.explain.least_less import LargestCountSearch, ask_less
 from placer.explain.making_room import (
-    equal_moves_first_by_name,
     fewest_pods_to_end,
     fewest_pods_to_move,
+    first_by_name_of_equal_moves,
 )
 from placer.explain.node_labels import labels_to_set
 from placer.explain.relaxed import instance_without_domain_limits
-from placer.explain.trial import ChangeTrials, CountedWork, TrialOutcome, outcome_of
+from placer.explain.trial import ChangeTrials, CountedWork, TrialOutcome, trial_outcome_of
 from placer.search.baseline import StartingAccounts
 from placer_models.cluster import Instance, Node
 from placer_models.node_rules import node_rules_allow
 from placer_models.placement import Placed
-from placer_models.pod import Gang, PodSpec, pods_of
+from placer_models.pod import Gang, PodSpec, pods_of_gangs
 from placer_models.reach import any_reaches_beyond
 from placer_models.taints import UNSCHEDULABLE, untolerated
 from placer_models.whatif.change import InstanceChange
@@ -169,7 +169,7 @@ def fewest_nodes_to_add(trials: ChangeTrials) -> KindOutcome:
         types.setdefault(fresh_copy_of_node(node, "new"), []).append(node.name)
     best: AddNodes | None = None
     outcomes: list[KindOutcome] = []
-    specs = {pod.spec for pod in pods_of(trials.instance.gangs)}
+    specs = {pod.spec for pod in pods_of_gangs(trials.instance.gangs)}
 
     def takes_none(node: Node) -> bool:
         return not any(node_rules_allow(node, spec) for spec in specs)
@@ -204,7 +204,7 @@ def _fewest_added(like: str, most: int, trials: ChangeTrials) -> KindOutcome:
         return _fewest_by_doubling(like, most, trials, enough=enough)
     changed = apply_all((AddNodes(most, like),), trials.instance)
     answer = trials.answer(changed)
-    outcome = TrialOutcome.OPEN if answer is None else outcome_of(answer, trials.instance)
+    outcome = TrialOutcome.OPEN if answer is None else trial_outcome_of(answer, trials.instance)
     if not isinstance(answer, Placed):
         return outcome if enough else TrialOutcome.OPEN
     known = {node.name for node in trials.instance.nodes}
@@ -351,7 +351,7 @@ class ChangeSearch:
                 options = EQUALLY_SMALL[kind](self._trials.instance)
                 self.found[kind] = equally_small_changes(found, options, self._trials)
             elif kind == "move":
-                self.found[kind] = equal_moves_first_by_name(found, self._trials)
+                self.found[kind] = first_by_name_of_equal_moves(found, self._trials)
             if self._trials.left_s > 0:
                 self._settled.add(kind)
 

@@ -15,7 +15,7 @@ from placer_models.goals import placed_tier
 from placer_models.illegal_running import with_running_as_counted
 from placer_models.legal import check_pods_legal
 from placer_models.placement import Answer, Infeasible, PartlyPlaced, Placed
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 from placer_models.whatif.change import ChangeError, InstanceChange
 from placer_models.whatif.language import apply_all
 
@@ -116,7 +116,7 @@ class ChangeTrials:
                 return TrialOutcome.RULED_OUT  # it cannot be made at all
             if answer is None:
                 return TrialOutcome.OPEN
-            self._known[key] = outcome_of(answer, self.instance)
+            self._known[key] = trial_outcome_of(answer, self.instance)
             log.info("tried %s: %s", ", ".join(key), self._known[key].value)
         return self._known[key]
 
@@ -131,7 +131,7 @@ class ChangeTrials:
         """
         if self.left_s < LEAST_S:
             return None
-        check_pods_legal(pods_of(changed.gangs), changed.nodes)
+        check_pods_legal(pods_of_gangs(changed.gangs), changed.nodes)
         before = starting_accounts_after_change(changed, self.instance, self.counted)
         fast = solve(changed, self._options(Engine.GREEDY, self.left_s), baseline=before)
         if isinstance(fast, Placed | Infeasible) and not changed.move_budget:
@@ -157,7 +157,7 @@ class ChangeTrials:
         return self.baseline
 
 
-def outcome_of(answer: Answer, instance: Instance) -> TrialOutcome:
+def trial_outcome_of(answer: Answer, instance: Instance) -> TrialOutcome:
     """Return what an answer shows of whether all that wait have a place.
 
     Were there a place for all, no tier of the placed would be less than full. So it is ruled out

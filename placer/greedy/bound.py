@@ -14,7 +14,7 @@ from placer_models.sharing_out import can_share_out, share_out_over_places
 POOLS = (QosClass.LS, QosClass.BE)
 
 
-def choose_beside_bound(
+def choose_beside_bound_pods(
     node: NodeState, shape: Shape, fit: Fit, choose: Chooser
 ) -> PricedChoice | None:
     """Return the cheapest place found for a pod of the shape, or None if none was found.

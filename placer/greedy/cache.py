@@ -6,7 +6,7 @@ from placer.greedy.node_table import GreedyNodeTable, node_table_reuse_key
 from placer.greedy.scorer import NodeScorer, NodeScoring
 from placer_models.cluster import Node
 from placer_models.problem.problem import Problem
-from placer_models.recent import RecentlyUsed
+from placer_models.recent import RecentlyUsedCache
 
 MOST_TABLES = 16
 """How many tables are kept at a time, each with terms of its own."""
@@ -28,7 +28,9 @@ class GreedyCache:
     def __init__(self) -> None:
         """Begin with nothing."""
         self._tables: dict[Hashable, GreedyNodeTable] = {}
-        self._scorers = RecentlyUsed[NodeScoring, tuple[tuple[Node, ...], NodeScorer]](MOST_SCORERS)
+        self._scorers = RecentlyUsedCache[NodeScoring, tuple[tuple[Node, ...], NodeScorer]](
+            MOST_SCORERS
+        )
 
     def table_of(self, problem: Problem) -> GreedyNodeTable:
         """Return the table of the problem, as good as new.

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Hashable, Iterator
 from itertools import islice
 
-from placer.greedy.bound import choose_beside_bound, fits_beside_bound_pods, pool_milli_left
+from placer.greedy.bound import choose_beside_bound_pods, fits_beside_bound_pods, pool_milli_left
 from placer.greedy.burst import burst_cells
 from placer.greedy.containers import AlignedContainers, place_aligned_containers
 from placer.greedy.cores import ownable_cpus_of_core_class
@@ -17,7 +17,7 @@ from placer.greedy.offer import AT, BY_STRATEGY, PlacePrice, PricedChoice
 from placer.greedy.price import price_of_place
 from placer.greedy.shares import fitting_device_count
 from placer.greedy.switches import device_options
-from placer.greedy.taking import sums_allow
+from placer.greedy.taking import node_totals_allow
 from placer_models.alignment import CellAmounts, fewest_cells_holding
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
 from placer_models.policy import AlignmentPolicy
@@ -37,7 +37,7 @@ MAX_TRIED = 128
 """How many sets of cells of one size are tried for one pod; 8 cells have 70 sets of 4."""
 
 
-def choose_respecting_others(
+def choose_keeping_rules_of_others(
     node: NodeState, shape: Shape, fit: Fit, waived: Collection[int] = ()
 ) -> PricedChoice | None:
     """Return the cheapest place found that also keeps the rules about other pods there.
@@ -53,15 +53,15 @@ def choose_respecting_others(
     """
 
     def apart(view: NodeState, shape: Shape, fit: Fit) -> PricedChoice | None:
-        return choose_exclusive_place(view, shape, fit, choose)
+        return choose_exclusive_place(view, shape, fit, choose_cheapest_place)
 
     def by_affinity(view: NodeState, shape: Shape, fit: Fit) -> PricedChoice | None:
         return choose_by_in_node_affinity(view, shape, fit, apart, waived)
 
-    return choose_beside_bound(node, shape, fit, by_affinity)
+    return choose_beside_bound_pods(node, shape, fit, by_affinity)
 
 
-def choose(node: NodeState, shape: Shape, fit: Fit) -> PricedChoice | None:
+def choose_cheapest_place(node: NodeState, shape: Shape, fit: Fit) -> PricedChoice | None:
     """Return the cheapest place found for a pod of the shape, or None if none was found.
 
     Without an alignment policy the pod may be anywhere. If that takes more cells or packages
@@ -70,7 +70,7 @@ def choose(node: NodeState, shape: Shape, fit: Fit) -> PricedChoice | None:
     devices do not get in each other's way, so each is chosen by itself. The number of sets
     tried is bounded.
     """
-    if not sums_allow(node, shape):
+    if not node_totals_allow(node, shape):
         return None
     if fit.containers:
         return _by_container(node, shape, fit)

@@ -16,7 +16,7 @@ from placer.greedy.inside import DevicesTaken
 from placer.greedy.masks import cell_sets_holding
 from placer_models.alignment import fewest_cells_holding
 from placer_models.device import GPU
-from placer_models.links.best import best_selection
+from placer_models.links.best import best_device_set_among_free
 from placer_models.links.board import DeviceSet, pair_minimum, pair_sum
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.dimensions import Amounts
@@ -221,7 +221,7 @@ def _inside(
             here = tuple(
                 n if at == home else 0 for n, at in zip(bank.free, bank.cells, strict=True)
             )
-            found = best_selection(bank.board, want, here)
+            found = best_device_set_among_free(bank.board, want, here)
             if found is None:
                 return None
             counts[position] = tuple(

@@ -10,7 +10,7 @@ from placer.greedy.offer import NO_PRICE
 from placer.greedy.switches import PodSwitchUse, whole_switch_points_lost
 from placer.state.out_of_time import raise_if_out_of_time
 from placer_models.device import GPU
-from placer_models.links.best import best_pair_sum, best_selection
+from placer_models.links.best import best_device_set_among_free, best_pair_sum
 from placer_models.links.board import pair_sum
 from placer_models.problem.problem import Choice
 
@@ -159,7 +159,7 @@ def _fence(table: GreedyNodeTable, state: int, found: MembersOnOneNode) -> int |
         taken = sum(sum(choice.devices[i]) for _, choice in found.members)
         if not _pair_sum_short(table, state, found.members):
             continue
-        best = best_selection(bank.board, taken, bank.free)
+        best = best_device_set_among_free(bank.board, taken, bank.free)
         if best is not None:
             fenced = replace(bank, free=best.counts)
             banks = (*node.banks[:i], fenced, *node.banks[i + 1 :])

@@ -33,7 +33,7 @@ Taken = Mapping[str, _Counts]
 """Device type -> what is taken of each equivalence class."""
 
 
-def pick_together(
+def pick_joint_devices(
     wish: JointFit, boards: Mapping[str, LinkedDeviceClasses], free: Mapping[str, _Counts]
 ) -> Taken | None:
     """Return devices of all types of the wish, or None if no permitted ones were found.
@@ -93,7 +93,7 @@ def pick_devices_in_scopes(
     best: tuple[int, Taken] | None = None
     for places in product(*options):
         inside = {kind: room for (kind, _), room in zip(wish.types, places, strict=True)}
-        taken = pick_together(wish, boards, {**free, **inside})
+        taken = pick_joint_devices(wish, boards, {**free, **inside})
         if taken is not None:
             price = incomplete_groups_taken(wish, taken)
             if best is None or price < best[0]:

@@ -76,7 +76,7 @@ class NodeRows:
         self.layouts[node] = row.layout
 
 
-def first_of_each(codes: Indices) -> tuple[Indices, Indices]:
+def first_node_of_each_code(codes: Indices) -> tuple[Indices, Indices]:
     """Return the first node of each code, and for each node the position of its code there.
 
     Args:

@@ -9,23 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.affinity import AffinityCounts
-from placer.greedy.chooser import choose_respecting_others
+from placer.greedy.chooser import choose_keeping_rules_of_others
 from placer.greedy.columns import Indices, Mask, NodeColumnLayout, Numbers
 from placer.greedy.cost_bound import PlacementCostBound
 from placer.greedy.free_nodes import state_with_one_gpu_visible
-from placer.greedy.node_rows import LargestSpareByColumn, NodeRows, first_of_each
+from placer.greedy.node_rows import LargestSpareByColumn, NodeRows, first_node_of_each_code
 from placer.greedy.offer import BY_STRATEGY
 from placer.greedy.ranking import FEW, Ranking, StateBid
 from placer.greedy.scored_nodes import NodeTableScorer
 from placer.greedy.scorer import ANY_GPU, NodeScorer
-from placer.greedy.states import States
-from placer.greedy.taking import after
+from placer.greedy.states import NodeStateTable
+from placer.greedy.taking import node_state_after
 from placer.state.out_of_time import Stop, raise_if_out_of_time
 from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.problem.dimensions import MEMORY
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Choices, Fit, Problem, Shape
-from placer_models.recent import RecentlyUsed
+from placer_models.recent import RecentlyUsedCache
 
 Fits = tuple[Fit | None, ...]
 """What a shape means on each kind of node."""
@@ -72,7 +72,7 @@ class GreedyNodeTable:
         self.stop: Stop | None = None
         self.terms = node_table_reuse_key(problem)
         self._columns = self.terms.columns
-        self._known = States(self._columns)
+        self._known = NodeStateTable(self._columns)
         self._nodes = PersistentTuple.of(problem.nodes)
         states = self._known.of_all(problem.nodes)
         self._states: Indices = np.array(states, dtype=np.intp)
@@ -81,13 +81,13 @@ class GreedyNodeTable:
         self._largest = LargestSpareByColumn(self._columns, self._rows)
         # A demand is a shape with its fits: what bounds, bids and rankings are about.
         self._demands: dict[tuple[Shape, Fits, tuple[Shape, ...]], int] = {}
-        self._demands_of: RecentlyUsed[tuple[int, ...], tuple[object, list[int]]]
-        self._demands_of = RecentlyUsed(MOST_RANKINGS)
+        self._demands_of: RecentlyUsedCache[tuple[int, ...], tuple[object, list[int]]]
+        self._demands_of = RecentlyUsedCache(MOST_RANKINGS)
         self._bounds: dict[tuple[tuple[int, int], ...], PlacementCostBound] = {}
         self._bids: dict[tuple[int, int, frozenset[int], int], StateBid | None] = {}
         self._spares: dict[int, int] = {}
         of_few = min(MOST_RANKINGS_OF_FEW, MOST_RANKED // max(1, len(self._states)))
-        self._rankings = RecentlyUsed[tuple[int, frozenset[int]], Ranking](
+        self._rankings = RecentlyUsedCache[tuple[int, frozenset[int]], Ranking](
             max(MOST_RANKINGS, of_few)
         )
         self._scored: NodeTableScorer | None = None
@@ -264,7 +264,7 @@ class GreedyNodeTable:
         before = self.left(state)
         fit = self.problem.fits[shape][before.kind]
         assert fit is not None  # else the place was never offered
-        left = after(before, self.problem.shape_on(shape, before), fit, choice)
+        left = node_state_after(before, self.problem.shape_on(shape, before), fit, choice)
         if before.load is not None and fit.ask is not None:
             left = replace(left, load=before.load.with_pod(fit.ask))
         return self.number(left)
@@ -352,11 +352,11 @@ class GreedyNodeTable:
             return None
         wanted, offer = self.problem.shape_on(shape, node), None
         if gpu != ANY_GPU:
-            offer = choose_respecting_others(
+            offer = choose_keeping_rules_of_others(
                 state_with_one_gpu_visible(node, gpu), wanted, fit, waived
             )
         if offer is None:
-            offer = choose_respecting_others(node, wanted, fit, waived)
+            offer = choose_keeping_rules_of_others(node, wanted, fit, waived)
         if offer is None:
             return None
         choice = offer.choice
@@ -417,7 +417,7 @@ class GreedyNodeTable:
             return
         if kinds is not None:
             codes = codes * (int(kinds.max(initial=0)) + 1) + kinds
-        nodes, of = first_of_each(codes)
+        nodes, of = first_node_of_each_code(codes)
         ranking.expect_alike(of, *self._offers(shape, nodes, self._rows.at(nodes)))
 
     def _expect(self, shape: int, ranking: Ranking, nodes: Indices, rows: NodeRows) -> None:

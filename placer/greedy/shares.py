@@ -12,7 +12,7 @@ from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.device import GPU, FunctionSelector, admits_function
 from placer_models.device_share import (
     ShareAmounts,
-    share_left,
+    share_amounts_left,
     used_millionths,
     whole_device_amounts,
 )
@@ -189,7 +189,7 @@ def after_shares(
         amounts = device.takes(wanted.share, wanted.function)
         assert amounts is not None, "a share was given that does not fit"
         after = device._replace(
-            left=share_left(device.left, amounts),
+            left=share_amounts_left(device.left, amounts),
             functions=_after_function(device, wanted.function),
             shared=True,
         )
@@ -249,7 +249,7 @@ def _candidates(
                 if not device.shared:
                     yield ShareCandidate(0, True, lost, (), class_index, at)
             elif (amounts := device.takes(need.share, need.function)) is not None:
-                rest, opens = share_left(device.left, amounts), not device.shared
+                rest, opens = share_amounts_left(device.left, amounts), not device.shared
                 if not all(amounts):
                     rest = (*compress(rest, amounts), *rest)
                 off = _use(device, amounts, need.choice)
@@ -279,7 +279,7 @@ def _use(device: ShareableDevice, asked: ShareAmounts, choice: DeviceChoicePolic
     if choice is None:
         return 0
     has = whole_device_amounts(device.totals)
-    used = used_millionths(share_left(has, device.left), has, asked)
+    used = used_millionths(share_amounts_left(has, device.left), has, asked)
     return used if choice is DeviceChoicePolicy.LEAST_USED else -used
 
 

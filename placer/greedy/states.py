@@ -8,7 +8,7 @@ from placer_models.device import GPU
 from placer_models.problem.node_state import NodeState
 
 
-class States:
+class NodeStateTable:
     """States of nodes by number, each with its row. Nodes that are alike share a state.
 
     Attributes:

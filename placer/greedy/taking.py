@@ -21,7 +21,7 @@ InCells = tuple[Amounts, ...]
 """For each of several dimensions, the amount in each cell."""
 
 
-def sums_allow(node: NodeState, shape: Shape) -> bool:
+def node_totals_allow(node: NodeState, shape: Shape) -> bool:
     """Return whether what the node has as a whole is enough for the shape."""
     owned = shape.owned_cpus
     exclusive = owned if shape.exclusive else 0
@@ -35,7 +35,7 @@ def sums_allow(node: NodeState, shape: Shape) -> bool:
     )
 
 
-def after(node: NodeState, shape: Shape, fit: Fit, choice: Choice) -> NodeState:
+def node_state_after(node: NodeState, shape: Shape, fit: Fit, choice: Choice) -> NodeState:
     """Return what is left once a pod of the shape has the place, with the load unchanged."""
     exclusive_cpus = shape.owned_cpus if shape.exclusive else 0
     banks = node.banks

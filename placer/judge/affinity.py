@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.labelled import PodsByLabel
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.affinity import AffinityLevel, AffinityTerm
@@ -73,7 +73,7 @@ def affinity(scene: InstanceWithPlacement) -> Iterator[Finding]:
             if first and not _elsewhere(domains, placed, term):
                 continue
             where = "" if not term.inside else f" on each {term.level.place} that it owns CPUs of"
-            yield pod_finding(
+            yield pod_breach_finding(
                 placed,
                 f"on node {judged.node.name!r}{domains.said(judged, term)} is with no other pod "
                 f"that has {term.said}{where}; its affinity requires one",
@@ -189,7 +189,7 @@ def _too_near(
     owner: PlacedPod,
 ) -> Finding:
     where = "" if not term.inside else f", on one {term.level.place}"
-    return pod_finding(
+    return pod_breach_finding(
         placed,
         f"is on node {judged.node.name!r}{domains.said(judged, term)} "
         f"with pod {other.title!r}{where}; "

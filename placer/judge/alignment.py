@@ -13,7 +13,7 @@ from placer.judge.cells import (
     cells_used,
     with_allocatable_limit_room,
 )
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.alignment import CellAmounts, fewest_cells, restricted_cell_count
 from placer_models.cpuset import format_cpu_list
@@ -25,7 +25,7 @@ def alignment(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod keeps to the NUMA nodes that its policy, or its node's, allows."""
     for judged, placed in scene.newcomers:
         if fault := _fault(judged, placed):
-            yield pod_finding(placed, f"on node {judged.node.name!r} {fault}")
+            yield pod_breach_finding(placed, f"on node {judged.node.name!r} {fault}")
 
 
 def _fault(judged: JudgedNode, placed: PlacedPod) -> str | None:

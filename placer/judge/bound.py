@@ -11,7 +11,7 @@ from placer.judge.cells import (
     is_bound,
     numa_nodes_bound_to,
 )
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.homes import has_what_it_had
 from placer.judge.pools import cpus_text, cpus_withheld_from_pool, pool_cpus, pool_part_of_pod
 from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, PlacedPod
@@ -148,7 +148,7 @@ def _counts_its_request(placed: PlacedPod) -> Iterator[Finding]:
     said = placed.place.cpu_milli or ()
     total = sum(milli for _, milli in said)
     if said and (total != placed.requests.cpu_milli or any(milli < 0 for _, milli in said)):
-        yield pod_finding(
+        yield pod_breach_finding(
             placed,
             f"counts {total} milli CPUs on its NUMA nodes; its request is "
             f"{placed.requests.cpu_milli}",

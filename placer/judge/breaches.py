@@ -54,7 +54,7 @@ def breaches(
     last = nodes_before and nodes_before.faultless
     if last and last[0] is instance and _is_same(last[1], placement):
         return ()
-    return broken_in(instance_with_placement_and_moves(instance, placement, nodes_before))
+    return breaches_in_scene(instance_with_placement_and_moves(instance, placement, nodes_before))
 
 
 def _is_same(one: Placement, other: Placement) -> bool:
@@ -72,7 +72,7 @@ def instance_with_placement_and_moves(
     return scene_for_judge(asked, with_unplaced_at_home(asked, placement))
 
 
-def broken_in(scene: InstanceWithPlacement) -> tuple[Breach, ...]:
+def breaches_in_scene(scene: InstanceWithPlacement) -> tuple[Breach, ...]:
     """Return all breaches in a scene."""
     found = tuple(
         Breach(name, finding.subject, finding.message)
@@ -86,4 +86,4 @@ def broken_in(scene: InstanceWithPlacement) -> tuple[Breach, ...]:
 
 def breaches_of_complete_placement(instance: Instance, placement: Placement) -> tuple[Breach, ...]:
     """Return the breaches of a placement in which every pod of the question has a place."""
-    return broken_in(scene_for_judge(instance, placement))
+    return breaches_in_scene(scene_for_judge(instance, placement))

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.pools import cpus_text, pool_part_of_pod
 from placer.judge.scene import InstanceWithPlacement, PlacedPod
-from placer_models.cpuset import is_same
+from placer_models.cpuset import is_same_cpu_set
 from placer_models.pod import ContainerRole
 from placer_models.quantity import cpu_amount_in_words
 
@@ -16,7 +16,7 @@ def containers(scene: InstanceWithPlacement) -> Iterator[Finding]:
         wanted = sorted(container.name for container in placed.pod.spec.containers)
         given = sorted(container.name for container in placed.place.containers)
         if wanted != given:
-            yield pod_finding(
+            yield pod_breach_finding(
                 placed,
                 f"gives CPUs to the containers {', '.join(given) or 'none'}; it has "
                 f"{', '.join(wanted) or 'none'}, each to be named once",
@@ -26,7 +26,7 @@ def containers(scene: InstanceWithPlacement) -> Iterator[Finding]:
         else:
             for container in placed.place.containers:
                 pool = pool_part_of_pod(judged, placed, container)
-                if not is_same(container.cpuset, pool):
+                if not is_same_cpu_set(container.cpuset, pool):
                     yield Finding(
                         placed.title,
                         f"container {container.name!r} of pod {placed.title!r} runs on CPUs "

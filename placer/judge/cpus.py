@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
-from placer.judge.numa_strategy import even_numa_cpu_counts, widest_core
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
+from placer.judge.numa_strategy import even_numa_cpu_counts, most_threads_per_core
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.goals import BIND
@@ -19,7 +19,7 @@ def cpu_count(scene: InstanceWithPlacement) -> Iterator[Finding]:
     for _, placed in scene.newcomers:
         asked_milli = placed.requests.cpu_milli
         if placed.qos.owns_cpus and len(placed.owned) * 1000 != asked_milli:
-            yield pod_finding(
+            yield pod_breach_finding(
                 placed,
                 f"owns {cpu_amount_in_words(1000 * len(placed.owned))} "
                 f"({format_cpu_list(placed.owned)}); an {placed.qos} pod owns exactly its "
@@ -31,7 +31,7 @@ def cpu_allocatable(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Owned CPUs are online and not reserved."""
     for judged, placed in scene.newcomers:
         if outside := placed.owned - judged.inside.allocatable:
-            yield pod_finding(
+            yield pod_breach_finding(
                 placed,
                 f"owns CPUs {_reasons(judged, outside)}; node {judged.node.name!r} gives "
                 f"{format_cpu_list(judged.inside.allocatable)}",
@@ -49,7 +49,7 @@ def cpu_exclusive(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 if first is not placed and (first.new or placed.new):
                     shared[first.title].append(cpu)
             for other, cpus in shared.items():
-                yield pod_finding(
+                yield pod_breach_finding(
                     placed,
                     f"owns CPUs {format_cpu_list(cpus)} of node {judged.node.name!r}, which pod "
                     f"{other!r} owns; a CPU has one owner",
@@ -73,7 +73,7 @@ def cpu_bind(scene: InstanceWithPlacement) -> Iterator[Finding]:
             case BindPolicy.DEFAULT:  # a wish, whatever strength stands beside it
                 continue
         if wrong:
-            yield pod_finding(
+            yield pod_breach_finding(
                 placed,
                 f"owns CPUs {format_cpu_list(wrong)} of node {judged.node.name!r} against its "
                 f"required {spec.bind}, which {allowed}",
@@ -150,7 +150,7 @@ def _cpus_against(judged: JudgedNode, placed: PlacedPod) -> int:
             sizes += [1] * len(inside.allocatable & inside.efficient)
             unavoidable, found = asked - _most(sizes, asked), len(placed.owned - whole)
             shares = even_numa_cpu_counts(judged, placed)
-            by_shares = sum(share % widest_core(judged) for share in shares)
+            by_shares = sum(share % most_threads_per_core(judged) for share in shares)
             if len(shares) > 1 and by_shares > unavoidable:
                 return max(0, found - by_shares)
             return found - unavoidable

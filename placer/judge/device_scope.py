@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import InstanceWithPlacement
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import Device
@@ -17,7 +17,7 @@ def device_scope(scene: InstanceWithPlacement) -> Iterator[Finding]:
             devices = [judged.inside.devices.get((kind, minor)) for minor in minors]
             places = {None if device is None else _place(device, scope) for device in devices}
             if len(minors) > 1 and (len(places) > 1 or None in places):
-                yield pod_finding(
+                yield pod_breach_finding(
                     placed,
                     f"holds {kind} {format_cpu_list(minors)} of node {judged.node.name!r}, "
                     f"which are not known to be within one {scope}; "

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.joint import PLACE_NAMES, devices_by_joint_place
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.device_strategy import DeviceRequestFanOut
@@ -18,7 +18,7 @@ def device_strategy(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 else _not_each(judged, placed, kind)
             )
             if fault:
-                yield pod_finding(
+                yield pod_breach_finding(
                     placed,
                     f"on node {judged.node.name!r} holds {kind} {_named(placed, kind)}; "
                     f"{strategy}: {fault}",

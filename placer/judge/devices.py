@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import InstanceWithPlacement, PlacedPod
 from placer_models.device import GPU
 
@@ -16,13 +16,13 @@ def device_known(scene: InstanceWithPlacement) -> Iterator[Finding]:
             device = judged.inside.devices.get((grant.type, grant.minor))
             if device is None:
                 minors = [str(m) for kind, m in judged.inside.devices if kind == grant.type]
-                yield pod_finding(
+                yield pod_breach_finding(
                     placed,
                     f"holds {what}; node {judged.node.name!r} has {grant.type} "
                     f"{', '.join(minors) or 'none'}",
                 )
             elif grant.id not in ("", device.id):
-                yield pod_finding(
+                yield pod_breach_finding(
                     placed,
                     f"holds {what} by the id {grant.id!r}; "
                     f"on node {judged.node.name!r} its id is {device.id!r}",
@@ -39,7 +39,7 @@ def device_health(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 healthy = [str(d.minor) for d in judged.inside.healthy.get(grant.type, ())]
                 kept = (grant.type, grant.minor) in judged.node.checkpoint_devices
                 why = "a kubelet's checkpoint keeps from it" if kept else "is unhealthy"
-                yield pod_finding(
+                yield pod_breach_finding(
                     placed,
                     f"holds {grant.type} {grant.minor} of node {judged.node.name!r}, which {why}; "
                     f"healthy are {', '.join(healthy) or 'none'}",
@@ -57,7 +57,7 @@ def device_exclusive(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 for other, had_whole in before:
                     alone = whole or had_whole or other is placed
                     if alone and (other.new or placed.new):
-                        yield pod_finding(
+                        yield pod_breach_finding(
                             placed,
                             f"holds {grant.type} {grant.minor} of node {judged.node.name!r}, "
                             f"which pod {other.title!r} holds; a device has one holder, once, or "
@@ -89,12 +89,12 @@ def device_count(scene: InstanceWithPlacement) -> Iterator[Finding]:
             asked_whole[request.type] += count if request.share is None else 0
         for kind in sorted({*held, *asked}):
             if held[kind] != asked[kind]:
-                yield pod_finding(
+                yield pod_breach_finding(
                     placed,
                     f"holds {held[kind]} devices of type {kind!r}; its request is {asked[kind]}",
                 )
             elif whole[kind] != asked_whole[kind]:
-                yield pod_finding(
+                yield pod_breach_finding(
                     placed,
                     f"holds {whole[kind]} whole devices of type {kind!r}; its request is "
                     f"{asked_whole[kind]}, and shares of the others",

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import format_cpu_list
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
@@ -117,7 +117,7 @@ def _clashes(
         one, other = judged.placed_pods[first], judged.placed_pods[second]
         demanding = _demanding(one, other)
         if other.new and demanding is not None:
-            yield pod_finding(
+            yield pod_breach_finding(
                 other,
                 f"shares {what} {format_cpu_list(where)} of node {judged.node.name!r} with pod "
                 f"{one.title!r}; pod {demanding.title!r} requires {policy}: keep them apart",

@@ -20,12 +20,12 @@ class Finding(NamedTuple):
     message: str
 
 
-def pod_finding(placed: PlacedPod, said: str) -> Finding:
+def pod_breach_finding(placed: PlacedPod, said: str) -> Finding:
     """Return a fault of a pod; the message begins with its name, and goes on as told."""
     return Finding(placed.title, f"pod {placed.title!r} {said}")
 
 
-def gang_finding(gang: Gang, said: str) -> Finding:
+def gang_breach_finding(gang: Gang, said: str) -> Finding:
     """Return a fault of a gang, told in the same way."""
     title = pod_or_gang_title(*gang.key)
     return Finding(title, f"gang {title!r} {said}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.device import FunctionSelector
 from placer_models.placement import DeviceGrant
@@ -15,7 +15,7 @@ def device_functions(scene: InstanceWithPlacement) -> Iterator[Finding]:
         for grant in placed.place.devices:
             wish = wishes.get(grant.type) if grant.share is not None else None
             if fault := _fault(judged, grant, wish):
-                yield pod_finding(
+                yield pod_breach_finding(
                     placed,
                     f"holds {_named(grant)} of node {judged.node.name!r} with "
                     f"{_functions(grant)}; {fault}",
@@ -52,7 +52,7 @@ def _twice(judged: JudgedNode) -> Iterator[Finding]:
             for function in grant.vfs:
                 first = holder.setdefault((grant.type, grant.minor, function), placed)
                 if first is not placed and (first.new or placed.new):
-                    yield pod_finding(
+                    yield pod_breach_finding(
                         placed,
                         f"holds virtual function {function} of {_named(grant)} of node "
                         f"{judged.node.name!r}, which pod {first.title!r} holds; a virtual "

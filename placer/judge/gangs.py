@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from placer.judge.family import Finding, JudgedFamily, gang_finding
+from placer.judge.family import Finding, JudgedFamily, gang_breach_finding
 from placer.judge.scene import InstanceWithPlacement
 from placer_models.placement import pod_or_gang_title
 
@@ -13,7 +13,7 @@ def gang_minimum(scene: InstanceWithPlacement) -> Iterator[Finding]:
         placed = len(scene.members.get(gang.key, {}))
         if 0 < placed < gang.minimum:
             runs = f"with none, or with at least {gang.minimum} of its {len(gang.pods)}"
-            yield gang_finding(gang, f"has {placed} members placed; it runs {runs}")
+            yield gang_breach_finding(gang, f"has {placed} members placed; it runs {runs}")
 
 
 def gang_group(scene: InstanceWithPlacement) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from itertools import permutations
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, NodeCapacity, PlacedPod
 from placer_models.alignment import fewest_cells
 from placer_models.device import Device
@@ -22,7 +22,7 @@ def joint(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Where required, a place that gives a device of one type gives one of each other type."""
     for judged, placed, counts in _wishing(scene, Strength.REQUIRED):
         if fault := _fault(judged, placed, counts):
-            yield pod_finding(
+            yield pod_breach_finding(
                 placed,
                 f"on node {judged.node.name!r} {fault}; "
                 f"it wants {' and '.join(counts)} side by side",

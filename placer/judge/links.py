@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU
@@ -82,7 +82,7 @@ def partition(scene: InstanceWithPlacement) -> Iterator[Finding]:
         if judged.node.honors_table and _is_outside(judged, placed):
             gpus = placed.place.minors(GPU)
             known = [format_cpu_list(p) for p in judged.node.table or () if len(p) == len(gpus)]
-            yield pod_finding(
+            yield pod_breach_finding(
                 placed,
                 f"holds gpu {format_cpu_list(gpus)} of node {judged.node.name!r}, which is no "
                 f"partition; its partitions of {len(gpus)} are {' and '.join(known) or 'none'}",

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.quantity import format_bytes
 
@@ -24,7 +24,7 @@ def memory_breaches(scene: InstanceWithPlacement, *, pages: bool) -> Iterator[Fi
         for (numa_node, size), amount in held:
             total[size] += amount
             if amount < 0:
-                yield pod_finding(
+                yield pod_breach_finding(
                     placed,
                     f"holds {amount} {_what(size)} on NUMA node {numa_node}; "
                     "an amount is 0 or more",
@@ -34,7 +34,7 @@ def memory_breaches(scene: InstanceWithPlacement, *, pages: bool) -> Iterator[Fi
             wanted = {asked.page_bytes: asked.count for asked in placed.requests.hugepages}
         for size in sorted(total.keys() | wanted.keys()):
             if total[size] != wanted.get(size, 0):
-                yield pod_finding(
+                yield pod_breach_finding(
                     placed,
                     f"holds {total[size]} {_what(size)} over its NUMA nodes; "
                     f"its request is {wanted.get(size, 0)}",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.device import GPU, INSTANCE_PREFIX
 from placer_models.goals import MIG_POINTS
@@ -29,7 +29,7 @@ def mig(scene: InstanceWithPlacement) -> Iterator[Finding]:
             for grant in placed.place.devices:
                 gpu, parts = _parts(judged, grant)
                 if placed.new and grant.type == GPU and parts:
-                    yield pod_finding(
+                    yield pod_breach_finding(
                         placed,
                         f"holds {_text(grant)} of node {judged.node.name!r}; it is in MIG mode "
                         "and given out in instances",
@@ -43,7 +43,7 @@ def mig(scene: InstanceWithPlacement) -> Iterator[Finding]:
                     # The rule device-exclusive reports an instance that is given out twice.
                     same = (its.type, its.minor) == (grant.type, grant.minor)
                     if not same and (other.new or placed.new):
-                        yield pod_finding(
+                        yield pod_breach_finding(
                             placed,
                             f"holds {_text(grant)} of node {judged.node.name!r}, and pod "
                             f"{other.title!r} {_text(its)}; instances of a GPU share no slice, "

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from placer.judge.bound import has_new_pod_overdrawing_pool
-from placer.judge.breaches import Breach, breaches_of_complete_placement, broken_in
+from placer.judge.breaches import Breach, breaches_in_scene, breaches_of_complete_placement
 from placer.judge.scene import scene_for_judge
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.illegal_running import LEGAL, counted_as_legal, illegality
+from placer_models.illegal_running import LEGAL, counted_as_legal, illegality_text
 from placer_models.moves import Mended, movable_pods, rules_mended
 from placer_models.placement import Placement
 from placer_models.pod import Gang
@@ -71,7 +71,7 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
     illegal = tuple(
         Misfit(one.pod.key, node.name, LEGAL, f"pod {one.pod.title!r} is illegal: {what}")
         for one in running
-        if (what := illegality(one))
+        if (what := illegality_text(one))
     )
     running = list(map(counted_as_legal, running)) if illegal else running
     lasting = tuple(taint for taint in node.taints if taint.effect is TaintEffect.NO_EXECUTE)
@@ -93,7 +93,7 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
         asked = Instance((open_node,), (gang,), running=others, homes=(place,))
         scene = scene_for_judge(asked, Placement((place,)))
         own: defaultdict[str, list[Breach]] = defaultdict(list)
-        for breach in broken_in(scene):
+        for breach in breaches_in_scene(scene):
             if _is_its_own(breach, runner, node):
                 own[breach.rule].append(breach)
         if "bound-pool" in own and not has_new_pod_overdrawing_pool(scene):

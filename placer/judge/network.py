@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from placer.judge.family import Finding, JudgedFamily, gang_finding
+from placer.judge.family import Finding, JudgedFamily, gang_breach_finding
 from placer.judge.scene import InstanceWithPlacement
 from placer_models.goals import GATHERING
 from placer_models.network import LevelRule, LevelRuleKind
@@ -32,11 +32,15 @@ def gather(scene: InstanceWithPlacement) -> Iterator[Finding]:
     for gang in scene.instance.gangs:
         nodes = sorted(set(scene.members.get(gang.key, {}).values()))
         if gang.gather is GatherLevel.NODE and len(nodes) > 1:
-            yield gang_finding(gang, f"gathers on one node, but is placed on {', '.join(nodes)}")
+            yield gang_breach_finding(
+                gang, f"gathers on one node, but is placed on {', '.join(nodes)}"
+            )
     for gang, rule, members in _required(scene, LevelRuleKind.GATHER):
         if len(members) > 1:
             places = ", ".join(sorted(members))
-            yield gang_finding(gang, f"gathers in one {rule.level}, but is placed in {places}")
+            yield gang_breach_finding(
+                gang, f"gathers in one {rule.level}, but is placed in {places}"
+            )
 
 
 def spread(scene: InstanceWithPlacement) -> Iterator[Finding]:
@@ -45,7 +49,9 @@ def spread(scene: InstanceWithPlacement) -> Iterator[Finding]:
         for name, count in sorted(members.items()):
             if count > rule.count:
                 said = f"it spreads, with at most {rule.count} in one"
-                yield gang_finding(gang, f"has {count} members in {rule.level} {name}; {said}")
+                yield gang_breach_finding(
+                    gang, f"has {count} members in {rule.level} {name}; {said}"
+                )
 
 
 def multiples(scene: InstanceWithPlacement) -> Iterator[Finding]:
@@ -54,7 +60,9 @@ def multiples(scene: InstanceWithPlacement) -> Iterator[Finding]:
         for name, count in sorted(members.items()):
             if count % rule.count:
                 said = f"expected a multiple of {rule.count}"
-                yield gang_finding(gang, f"has {count} members in {rule.level} {name}; {said}")
+                yield gang_breach_finding(
+                    gang, f"has {count} members in {rule.level} {name}; {said}"
+                )
 
 
 def _required(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.open_nodes import meets_node_affinity, missing_labels, untolerated_taints
 from placer.judge.scene import InstanceWithPlacement
 from placer_models.goals import NODE_PREFERENCE
@@ -15,7 +15,7 @@ def node_selector(scene: InstanceWithPlacement) -> Iterator[Finding]:
         labels = dict(judged.node.labels)
         for key, value in missing_labels(judged.node, placed.pod.spec):
             has = f"has {key}={labels[key]}" if key in labels else f"has no label {key!r}"
-            yield pod_finding(
+            yield pod_breach_finding(
                 placed, f"asks for a node with {key}={value}; node {judged.node.name!r} {has}"
             )
 
@@ -29,7 +29,7 @@ def node_affinity(scene: InstanceWithPlacement) -> Iterator[Finding]:
         keys = dict.fromkeys(key for term in wanted.required for key in term.label_keys)
         has = dict(judged.node.labels)
         said = ", ".join(f"{key}={has[key]}" if key in has else f"no {key}" for key in keys)
-        yield pod_finding(
+        yield pod_breach_finding(
             placed,
             f"asks for a node with {wanted}; node {judged.node.name!r} "
             f"{f'has {said}' if said else 'is none of these'}",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from placer.judge.cpus import cpus_with_all_siblings_in_set, cpus_with_sibling_in_set
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import format_cpu_list
 from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, Strength
@@ -24,11 +24,11 @@ def node_cpu_bind(scene: InstanceWithPlacement) -> Iterator[Finding]:
         same, allowed = _ALLOWED[judged.node.cpu_bind]
         where = f"node {judged.node.name!r} is {judged.node.cpu_bind}"
         if _required(placed) not in (None, same):
-            yield pod_finding(
+            yield pod_breach_finding(
                 placed, f"requires {placed.pod.spec.bind}, but {where}; they have to agree"
             )
         elif wrong := _against(judged, placed):
-            yield pod_finding(
+            yield pod_breach_finding(
                 placed, f"owns CPUs {format_cpu_list(wrong)}, but {where}: a pod takes {allowed}"
             )
 
@@ -39,7 +39,7 @@ def arm_cpu_policy(scene: InstanceWithPlacement) -> Iterator[Finding]:
         if judged.inside.topology.architecture != ARM:
             continue
         if placed.pod.spec.constrained_burst:
-            yield pod_finding(
+            yield pod_breach_finding(
                 placed,
                 f"is on the aarch64 node {judged.node.name!r}, and it asks for ConstrainedBurst; "
                 "aarch64 takes FullPCPUs",
@@ -49,13 +49,13 @@ def arm_cpu_policy(scene: InstanceWithPlacement) -> Iterator[Finding]:
         of_node = judged.node.cpu_bind is NodeBindPolicy.SPREAD_BY_PCPUS
         if of_node or placed.pod.spec.bind is BindPolicy.SPREAD_BY_PCPUS:
             whose = f"its node {judged.node.name!r}" if of_node else "it"
-            yield pod_finding(
+            yield pod_breach_finding(
                 placed,
                 f"is on the aarch64 node {judged.node.name!r}, and {whose} asks for "
                 "SpreadByPCPUs; aarch64 takes FullPCPUs",
             )
         if placed.pod.spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
-            yield pod_finding(
+            yield pod_breach_finding(
                 placed,
                 f"is on the aarch64 node {judged.node.name!r}, and it asks for PCPULevel; "
                 "aarch64 takes NUMANodeLevel",

@@ -110,10 +110,10 @@ def _cpus_apart(judged: JudgedNode, placed: PlacedPod) -> int:
     if wish is BindPolicy.DEFAULT and of_node is NodeBindPolicy.NONE:
         wish = judged.node.defaults.bind
     whole = wish is BindPolicy.FULL_PCPUS or of_node is NodeBindPolicy.FULL_PCPUS_ONLY
-    return widest_core(judged) if whole else 1
+    return most_threads_per_core(judged) if whole else 1
 
 
-def widest_core(judged: JudgedNode) -> int:
+def most_threads_per_core(judged: JudgedNode) -> int:
     """Return the most threads that a core of the node has."""
     return max(map(len, judged.inside.topology.cores.values()))
 

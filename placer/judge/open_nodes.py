@@ -18,7 +18,7 @@ def admits_new_pods(node: Node, spec: PodSpec) -> bool:
     )
 
 
-def admission_key_of_spec(spec: PodSpec) -> Hashable:
+def open_nodes_key_of_spec(spec: PodSpec) -> Hashable:
     """Return all that decides which nodes are open to pods; who agrees in it has the same ones."""
     return spec.node_selector, spec.node_affinity, spec.tolerations
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import InstanceWithPlacement
 from placer_models.placement import pod_or_gang_title
 
@@ -47,14 +47,18 @@ def cordon(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Nothing new runs on a cordoned node."""
     for judged, placed in scene.newcomers:
         if judged.node.cordoned:
-            yield pod_finding(placed, f"is placed on node {judged.node.name!r}, which is cordoned")
+            yield pod_breach_finding(
+                placed, f"is placed on node {judged.node.name!r}, which is cordoned"
+            )
 
 
 def closed(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Nothing new runs on a node of which nobody knows what it still has."""
     for judged, placed in scene.newcomers:
         if judged.node.closed:
-            yield pod_finding(placed, f"is placed on node {judged.node.name!r}, which is closed")
+            yield pod_breach_finding(
+                placed, f"is placed on node {judged.node.name!r}, which is closed"
+            )
 
 
 JUDGED = JudgedFamily(

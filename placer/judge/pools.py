@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from placer.judge.cells import numa_nodes_bound_to, pool_cpus_on_numa_nodes
 from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
-from placer_models.cpuset import CpuSet, cpus_without, format_cpu_list, is_same
+from placer_models.cpuset import CpuSet, cpus_without, format_cpu_list, is_same_cpu_set
 from placer_models.placement import ContainerPlacement
 from placer_models.policy import QosClass
 from placer_models.quantity import cpu_amount_in_words
@@ -74,7 +74,7 @@ def _pool_holds(judged: JudgedNode, qos: QosClass) -> Iterator[Finding]:
             "but every CPU they may use is owned; leave them one",
         )
     for placed in judged.new:
-        if placed.qos is not qos or is_same(placed.place.cpuset, pool):
+        if placed.qos is not qos or is_same_cpu_set(placed.place.cpuset, pool):
             continue
         if not numa_nodes_bound_to(judged, placed):  # else rule bound-pool
             yield Finding(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from placer.judge.homes import has_what_it_had
-from placer.judge.open_nodes import admission_key_of_spec, admits_new_pods
+from placer.judge.open_nodes import admits_new_pods, open_nodes_key_of_spec
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.device import GPU, Device, is_mig_instance
@@ -260,7 +260,7 @@ class NodesBefore:
 
         The answer is 0 if no node has such a set.
         """
-        wanted = AskedGpuSet(size, spec.scope_of(GPU), admission_key_of_spec(spec))
+        wanted = AskedGpuSet(size, spec.scope_of(GPU), open_nodes_key_of_spec(spec))
         if wanted not in self._minima:
             if len(self._minima) >= MOST_INSIDES:
                 self._minima.clear()

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.device_share import (
     DeviceCapacity,
@@ -37,13 +37,13 @@ def _sums(judged: JudgedNode) -> Iterator[Finding]:
             totals = device_capacity_of(judged.inside.devices.get(key))
             amounts = amounts_of_share(asked or grant.share or DeviceShare(), totals)
             if asked is None and placed.new:
-                yield pod_finding(
+                yield pod_breach_finding(
                     placed,
                     f"holds a share of {grant.type} {grant.minor} of node {judged.node.name!r} "
                     f"that it does not ask for: {_text(grant.share)}",
                 )
             if amounts is None and placed.new:
-                yield pod_finding(
+                yield pod_breach_finding(
                     placed,
                     f"holds {_text(asked or grant.share)} of {grant.type} {grant.minor} of node "
                     f"{judged.node.name!r}, which has {_all_of(totals)}",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.open_nodes import untolerated_taints
 from placer.judge.scene import InstanceWithPlacement
 
@@ -13,7 +13,7 @@ def taints(scene: InstanceWithPlacement) -> Iterator[Finding]:
         tolerations = placed.pod.spec.tolerations
         met = [taint for taint in untolerated_taints(judged.node, tolerations) if taint.keeps_off]
         if met:
-            yield pod_finding(
+            yield pod_breach_finding(
                 placed,
                 f"does not tolerate {', '.join(map(str, met))} of node {judged.node.name!r}; give "
                 "it a toleration, or another node",

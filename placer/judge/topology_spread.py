@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from placer.judge.family import Finding, JudgedFamily, pod_finding
+from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.labelled import PodsByLabel
 from placer.judge.open_nodes import untolerated_taints
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
@@ -68,7 +68,7 @@ def topology_spread(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 )
 
 
-def beyond_the_skew(scene: InstanceWithPlacement) -> int:
+def pods_beyond_spread_skew(scene: InstanceWithPlacement) -> int:
     """Return tier ``topology-spread``: pods beyond what preferred constraints allow.
 
     Each constraint counts once for each domain where a new pod asks for it.
@@ -141,9 +141,9 @@ def _counts(
 
 
 def _finding(judged: JudgedNode, placed: PlacedPod, what: str) -> Finding:
-    return pod_finding(placed, f"on node {judged.node.name!r} is {what}")
+    return pod_breach_finding(placed, f"on node {judged.node.name!r} is {what}")
 
 
 JUDGED = JudgedFamily(
-    rules={"topology-spread": topology_spread}, tiers={TOPOLOGY_SPREAD: beyond_the_skew}
+    rules={"topology-spread": topology_spread}, tiers={TOPOLOGY_SPREAD: pods_beyond_spread_skew}
 )

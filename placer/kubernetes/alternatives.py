@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from placer.kubernetes.device_matches import MatchingDevices
-from placer.kubernetes.device_pools import PoolDevice
+from placer.kubernetes.device_pools import PublishedNodeDevice
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.pod_claims import ResolvedRequest
+from placer.kubernetes.pod_claims import ResolvedClaimRequest
 from placer_models.kubernetes.listed_devices import SEVERAL_CPUS
 
 
@@ -22,8 +22,8 @@ class AlternativeChooser:
         self._merged: dict[frozenset[tuple[str, int]], MatchingDevices] = {}
 
     def groups(
-        self, tried: Sequence[ResolvedRequest], *, apart: bool
-    ) -> tuple[ResolvedRequest, ...]:
+        self, tried: Sequence[ResolvedClaimRequest], *, apart: bool
+    ) -> tuple[ResolvedClaimRequest, ...]:
         """Return what is taken, each for other nodes: what is best on any node comes first.
 
         Where the devices that alternatives ask for are of one type and as many, they are taken
@@ -48,11 +48,11 @@ class AlternativeChooser:
                 left = {name: given for name, given in left.items() if name not in alike}
         return tuple(found)
 
-    def by_count(self, given: ResolvedRequest) -> tuple[ResolvedRequest, ...]:
+    def by_count(self, given: ResolvedClaimRequest) -> tuple[ResolvedClaimRequest, ...]:
         """Return a request for all devices of a node, each for nodes that have as many."""
         if given.request.count is not None or given.type in SEVERAL_CPUS:
             return (given,)
-        by_count: dict[int, dict[str, ResolvedRequest]] = {}
+        by_count: dict[int, dict[str, ResolvedClaimRequest]] = {}
         for name, devices in given.match.nodes.items():
             by_count.setdefault(len(devices), {})[name] = given
         if len(by_count) < 2:
@@ -62,17 +62,19 @@ class AlternativeChooser:
             for count, nodes in sorted(by_count.items())
         )
 
-    def _first_of_nodes(self, tried: Sequence[ResolvedRequest]) -> Mapping[str, ResolvedRequest]:
+    def _first_of_nodes(
+        self, tried: Sequence[ResolvedClaimRequest]
+    ) -> Mapping[str, ResolvedClaimRequest]:
         """Return for each node the first alternative that it can serve.
 
         If none can serve any of them now, those count that could if nobody held devices.
         """
-        tests: tuple[Callable[[PoolDevice], bool], ...] = (
+        tests: tuple[Callable[[PublishedNodeDevice], bool], ...] = (
             lambda one: one.device.healthy and one.key not in self._allocated,
             lambda one: one.device.healthy,
         )
         for is_there in tests:
-            found: dict[str, ResolvedRequest] = {}
+            found: dict[str, ResolvedClaimRequest] = {}
             for given in tried:
                 for name, devices in given.match.nodes.items():
                     if _serves(given, devices, is_there):
@@ -81,7 +83,7 @@ class AlternativeChooser:
                 return found
         return {}
 
-    def _match(self, alike: Mapping[str, ResolvedRequest]) -> MatchingDevices:
+    def _match(self, alike: Mapping[str, ResolvedClaimRequest]) -> MatchingDevices:
         """Return the devices of all nodes; equal ones are one object, as for single requests."""
         key = frozenset((name, id(given.match)) for name, given in alike.items())
         if key not in self._merged:
@@ -92,7 +94,9 @@ class AlternativeChooser:
 
 
 def _serves(
-    given: ResolvedRequest, devices: Sequence[PoolDevice], is_there: Callable[[PoolDevice], bool]
+    given: ResolvedClaimRequest,
+    devices: Sequence[PublishedNodeDevice],
+    is_there: Callable[[PublishedNodeDevice], bool],
 ) -> bool:
     there = sum(map(is_there, devices))
     if given.type in SEVERAL_CPUS:

@@ -26,7 +26,7 @@ from placer_models.instance.guessed_memory import (
 from placer_models.instance.guessed_room import Resource
 from placer_models.instance.running_defaults import (
     default_container_cpus,
-    numa_nodes_near,
+    numa_nodes_of_cpus_and_devices,
     pool_cpus,
 )
 from placer_models.kubernetes.device import DeviceObjectPart
@@ -154,7 +154,9 @@ def _runners(
     found = []
     for one, held in zip(read, said, strict=True):
         spec = one.asked.spec
-        near = {n for n in numa_nodes_near(node, one.cpus, one.devices) if n is not None}
+        near = {
+            n for n in numa_nodes_of_cpus_and_devices(node, one.cpus, one.devices) if n is not None
+        }
         homes = {share.node for share in bound_pool_numa_nodes(one, node)} & known
         near |= homes
         near |= {n for amounts in held.values() for n, amount in amounts.items() if amount}

@@ -1,8 +1,8 @@
 """Requests of claims, resolved: how many devices of which type, or why that cannot be said."""
 
 from placer.kubernetes.device_matches import MatchingDevices
-from placer.kubernetes.doubts import Doubts
-from placer.kubernetes.pod_claims import PodClaims, ResolvedRequest
+from placer.kubernetes.doubts import UnreadableObjects
+from placer.kubernetes.pod_claims import PodClaims, ResolvedClaimRequest
 from placer_models.kubernetes.listed_devices import (
     CPU_CAPACITY,
     SEVERAL_CPUS,
@@ -17,10 +17,10 @@ def resolved_claim_request(
     claim: ClaimPart | None,
     found: PodClaims,
     match: MatchingDevices,
-    doubts: Doubts,
+    doubts: UnreadableObjects,
     *,
     alone: bool,
-) -> ResolvedRequest | None:
+) -> ResolvedClaimRequest | None:
     """Return a request, resolved, or None if Placer cannot express it or lacks its class.
 
     Args:
@@ -70,7 +70,7 @@ def resolved_claim_request(
         )
     kind = match.types[0] if match.types else ""
     count = (counts[0] if counts else 0) if request.count is None else request.count
-    return ResolvedRequest(claim, request, kind, cpus or count, match)
+    return ResolvedClaimRequest(claim, request, kind, cpus or count, match)
 
 
 def _cpus_asked(request: ClaimRequest, match: MatchingDevices) -> tuple[int, str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from placer.kubernetes.pod_claims import ResolvedRequest
+from placer.kubernetes.pod_claims import ResolvedClaimRequest
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ class PickedAlternatives:
     picks: tuple[int, ...] = ()
     sizes: list[int] = field(default_factory=list)
 
-    def of(self, groups: Sequence[ResolvedRequest]) -> ResolvedRequest:
+    def of(self, groups: Sequence[ResolvedClaimRequest]) -> ResolvedClaimRequest:
         """Return the alternative of the next request whose turn it is."""
         place = len(self.sizes)
         self.sizes.append(len(groups))

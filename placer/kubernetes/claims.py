@@ -8,7 +8,7 @@ from placer.kubernetes.alternatives import AlternativeChooser
 from placer.kubernetes.claim_requests import resolved_claim_request
 from placer.kubernetes.claim_turns import PickedAlternatives, try_claim_combinations
 from placer.kubernetes.device_matches import DeviceMatches, MatchingDevices
-from placer.kubernetes.device_pools import DevicePools
+from placer.kubernetes.device_pools import PublishedDevices
 from placer.kubernetes.node_set_labels import NodeSetLabelMaker
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.pod_claims import (
@@ -16,7 +16,7 @@ from placer.kubernetes.pod_claims import (
     Constraint,
     Label,
     PodClaims,
-    ResolvedRequest,
+    ResolvedClaimRequest,
     require_common_attributes,
 )
 from placer.kubernetes.shared_claims import (
@@ -71,7 +71,7 @@ class WaitingPodClaims:
     def __init__(
         self,
         objects: Objects,
-        pools: DevicePools,
+        pools: PublishedDevices,
         summary: DumpSummary,
         holders: Mapping[NamespacedName, NamespacedName] | None = None,
     ) -> None:
@@ -331,7 +331,7 @@ class WaitingPodClaims:
         turn: PickedAlternatives,
     ) -> list[Constraint]:
         found.lacks += [f"{what} of {title}" for what in spec.lacks]
-        given: list[ResolvedRequest] = []
+        given: list[ResolvedClaimRequest] = []
         for choices in spec.requests:
             one = self._first(title, choices, claim, spec, found, turn)
             if one is not None:
@@ -360,7 +360,7 @@ class WaitingPodClaims:
             for same in spec.constraints
         ]
 
-    def _is_told_cpus(self, one: ResolvedRequest, spec: ClaimSpec) -> bool:
+    def _is_told_cpus(self, one: ResolvedClaimRequest, spec: ClaimSpec) -> bool:
         """Return whether the class or the claim configures the CPUs, so that Placer may not."""
         configs = list(self._objects.device_classes[one.request.device_class].configs)
         configs += [{**config, "requests": list(names)} for names, config in spec.configs]
@@ -374,7 +374,7 @@ class WaitingPodClaims:
         spec: ClaimSpec,
         found: PodClaims,
         turn: PickedAlternatives,
-    ) -> ResolvedRequest | None:
+    ) -> ResolvedClaimRequest | None:
         """Return a request, resolved, or None if it cannot be given at all.
 
         Of several alternatives that is the first of each node, for the nodes whose turn it is.
@@ -432,11 +432,11 @@ class WaitingPodClaims:
 
     def _chosen(
         self,
-        tried: Sequence[ResolvedRequest],
+        tried: Sequence[ResolvedClaimRequest],
         spec: ClaimSpec,
         found: PodClaims,
         turn: PickedAlternatives,
-    ) -> ResolvedRequest | None:
+    ) -> ResolvedClaimRequest | None:
         """Return what is taken of several alternatives, or None if no node has any of them."""
         names = {one.request.name for one in tried}
         named = {name for same in spec.constraints for name in same.requests}
@@ -477,7 +477,7 @@ def _given_out(kind: str) -> str:
     return f"placer:{kind.replace('/', '-')}-by-resource"
 
 
-def _by_claims_alone(objects: Objects, pools: DevicePools) -> dict[str, frozenset[str]]:
+def _by_claims_alone(objects: Objects, pools: PublishedDevices) -> dict[str, frozenset[str]]:
     """Return type -> the nodes that give its devices by claims alone.
 
     There no kubelet gives a pod such a device for a request of its containers.

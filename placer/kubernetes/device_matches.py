@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from placer.kubernetes.device_pools import DevicePools, PoolDevice
+from placer.kubernetes.device_pools import PublishedDevices, PublishedNodeDevice
 from placer.kubernetes.objects import Objects
 from placer_models.device import is_mig_instance
 from placer_models.kubernetes.device_selector import (
@@ -33,7 +33,7 @@ class MatchingDevices:
 
     """
 
-    nodes: Mapping[str, tuple[PoolDevice, ...]] = field(default_factory=dict)
+    nodes: Mapping[str, tuple[PublishedNodeDevice, ...]] = field(default_factory=dict)
     chosen: frozenset[str] = frozenset()
     partly: tuple[str, ...] = ()
     faulty: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class MatchingDevices:
         return self.values[attribute]
 
 
-def _value(device: PoolDevice, attribute: str) -> object:
+def _value(device: PublishedNodeDevice, attribute: str) -> object:
     value = device.listed.attributes.get(attribute)
     return None if value is None else (type(value), value)
 
@@ -85,7 +85,7 @@ def _value(device: PoolDevice, attribute: str) -> object:
 class DeviceMatches:
     """Matches of requests, each worked out once."""
 
-    def __init__(self, objects: Objects, pools: DevicePools) -> None:
+    def __init__(self, objects: Objects, pools: PublishedDevices) -> None:
         self._objects = objects
         self._pools = pools
         self._known: dict[tuple[str, tuple[str, ...]], MatchingDevices] = {}
@@ -109,7 +109,7 @@ class DeviceMatches:
                 return MatchingDevices(
                     lacks=f"the selector {' '.join(expression.split())} ({error})"
                 )
-        nodes: dict[str, tuple[PoolDevice, ...]] = {}
+        nodes: dict[str, tuple[PublishedNodeDevice, ...]] = {}
         chosen: set[str] = set()
         partly: list[str] = []
         faulty: list[str] = []

@@ -20,7 +20,7 @@ from placer_models.kubernetes.listed_devices import (
     cpu_of_listed_device,
     device_from_slice,
     is_cpu_group_device,
-    is_same,
+    is_same_device,
     minors_from_device_names,
     type_of,
 )
@@ -37,7 +37,7 @@ Listed = tuple[_PoolKey, ListedDevice, str]
 
 
 @dataclass(frozen=True, slots=True)
-class PoolDevice:
+class PublishedNodeDevice:
     """A device of a node that a driver publishes."""
 
     key: _PoolKey
@@ -47,7 +47,7 @@ class PoolDevice:
 
 
 @dataclass(slots=True)
-class DevicePools:
+class PublishedDevices:
     """The devices that drivers publish.
 
     Attributes:
@@ -62,8 +62,8 @@ class DevicePools:
 
     """
 
-    on_node: dict[str, list[PoolDevice]] = field(default_factory=dict)
-    by_key: dict[_PoolKey, PoolDevice] = field(default_factory=dict)
+    on_node: dict[str, list[PublishedNodeDevice]] = field(default_factory=dict)
+    by_key: dict[_PoolKey, PublishedNodeDevice] = field(default_factory=dict)
     apart: dict[_PoolKey, tuple[ListedDevice, str]] = field(default_factory=dict)
     cpus: dict[str, list[Listed]] = field(default_factory=dict)
     several_cpus: dict[_PoolKey, CpuGroupDevice] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class DevicePools:
     notes: dict[str, dict[str, None]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, objects: Objects, fault: Callable[[ObjectError], None]) -> "DevicePools":
+    def of(cls, objects: Objects, fault: Callable[[ObjectError], None]) -> "PublishedDevices":
         """Return the pools in the ResourceSlices of a cluster.
 
         A device that is in a pool twice is reported to ``fault``.
@@ -178,7 +178,7 @@ class DevicePools:
             self.counts[node, kind] = len(theirs) or len(listed)
             if theirs:
                 for one in listed:
-                    same = next((d for d in theirs if is_same(d, one[1])), None)
+                    same = next((d for d in theirs if is_same_device(d, one[1])), None)
                     if same is None:
                         self._pass_over(one, "which the Device object of their node does not list")
                     else:
@@ -242,7 +242,7 @@ class DevicePools:
 
     def _put(self, node: str, one: Listed, device: Device) -> None:
         key, listed, title = one
-        found = PoolDevice(key, node, listed, device)
+        found = PublishedNodeDevice(key, node, listed, device)
         self.on_node.setdefault(node, []).append(found)
         self.by_key[key] = found
         if listed.taints:

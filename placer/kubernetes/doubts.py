@@ -27,7 +27,7 @@ class UnreadSlice:
 
 
 @dataclass(slots=True)
-class Doubts:
+class UnreadableObjects:
     """What is unknown, so that nothing may be laxer for it.
 
     Attributes:

@@ -16,7 +16,7 @@ from placer.kubernetes.closing import (
     close_nodes_of_bad_claim,
     close_nodes_of_bad_slice,
 )
-from placer.kubernetes.device_pools import DevicePools
+from placer.kubernetes.device_pools import PublishedDevices
 from placer.kubernetes.doubts import EVERY_NODE
 from placer.kubernetes.extended_resources import with_extended_resource_claims
 from placer.kubernetes.gangs import gangs_of, legal_gangs
@@ -27,7 +27,7 @@ from placer.kubernetes.salvage import as_node_offering_nothing, without_allocati
 from placer.kubernetes.strangers import UnlistedPods
 from placer.kubernetes.summary import DumpSummary
 from placer.kubernetes.volumes import WaitingPodVolumes
-from placer.kubernetes.waiting import pods_to_place_and_left_out, with_nominated
+from placer.kubernetes.waiting import pods_to_place_and_left_out, with_nominated_pods_bound
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.defaults import NO_DEFAULTS, Defaults
@@ -47,7 +47,7 @@ from placer_models.kubernetes.object_fields import ObjectError, object_title
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import PodRequestContext
 from placer_models.kubernetes.pod_spec import qos_of
-from placer_models.kubernetes.pod_terms import TermContext
+from placer_models.kubernetes.pod_terms import AffinityTermContext
 from placer_models.kubernetes.stream import read_objects
 from placer_models.kubernetes.topology import NodeResourceTopologyPart
 from placer_models.kubernetes.who_waits import ALL, IgnoredAsk, WaitingPodFilter
@@ -146,12 +146,12 @@ def instance_of(
     if objects.cut_off:
         raise DumpError(objects.faults)  # nobody is to be blamed for what may be there
     summary = DumpSummary(_read(objects), objects.skipped)
-    objects, nominated = with_nominated(objects, summary)
+    objects, nominated = with_nominated_pods_bound(objects, summary)
     objects = with_extended_resource_claims(objects, summary)
     if objects.doubts.domains:
         widened = {key: objects.doubts.widen(part) for key, part in objects.pods.items()}
         objects = replace(objects, pods=widened)
-    pools = DevicePools.of(objects, partial(close_nodes_of_bad_slice, objects))
+    pools = PublishedDevices.of(objects, partial(close_nodes_of_bad_slice, objects))
     pools.tell(summary)
     held = HeldClaims(objects, pools)
     held.check(partial(close_nodes_of_bad_claim, objects))
@@ -270,7 +270,7 @@ def _read(objects: Objects) -> Counter[str]:
 
 
 def _joined(
-    objects: Objects, pools: DevicePools, summary: DumpSummary, defaults: Defaults
+    objects: Objects, pools: PublishedDevices, summary: DumpSummary, defaults: Defaults
 ) -> dict[str, NodeFromObjects]:
     """Return the nodes; objects about other nodes are ignored."""
     joined = {}
@@ -328,7 +328,9 @@ def _reading(
     )
 
 
-def _surroundings(objects: Objects, nodes: Sequence[Node], summary: DumpSummary) -> TermContext:
+def _surroundings(
+    objects: Objects, nodes: Sequence[Node], summary: DumpSummary
+) -> AffinityTermContext:
     """Return what decides what terms about other pods mean."""
     pods = objects.pods.values()
     names = Namespaces.of(objects.namespaces, (part.identity.namespace for part in pods))
@@ -341,7 +343,7 @@ def _surroundings(objects: Objects, nodes: Sequence[Node], summary: DumpSummary)
                 "(get namespaces, too): selected by required anti-affinity alone",
                 name,
             )
-    return TermContext(
+    return AffinityTermContext(
         names,
         hostnames_are_nodes=len(set(hosts)) == len(nodes),
         some_leave=any(part.node and part.leaving for part in pods),

@@ -20,7 +20,7 @@ from placer_models.kubernetes.priority import SYSTEM_PRIORITIES
 from placer_models.left_out import IllegalPods, LeftOut, LegalGangs, without_illegal_pods
 from placer_models.legal import illegal_pods
 from placer_models.placement import NamespacedName
-from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of
+from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of_gangs
 from placer_models.reasons import Illegal
 
 _GangKey = tuple[bool, str, str]
@@ -177,7 +177,7 @@ def legal_gangs(
     Besides those that are known, pods are illegal that ask for what no device of the nodes shares.
     """
     illegal = dict(waits.illegal)
-    pods = (pod for pod in pods_of(waits.gangs) if pod.key not in illegal)
+    pods = (pod for pod in pods_of_gangs(waits.gangs) if pod.key not in illegal)
     for key, fault in illegal_pods(pods, nodes).items():
         part = objects.pods[key]
         message = f"{fault.field}: {fault.message}"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from placer.kubernetes.device_pools import DevicePools, PoolDevice
+from placer.kubernetes.device_pools import PublishedDevices, PublishedNodeDevice
 from placer.kubernetes.held_cpus import CpuClaimFaults, CpusHeldByClaims
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import DumpSummary
@@ -30,7 +30,7 @@ class HeldClaims:
     """
 
     objects: Objects
-    pools: DevicePools
+    pools: PublishedDevices
     holders: dict[NamespacedName, NamespacedName] = field(default_factory=dict)
     cpus: CpusHeldByClaims = field(init=False)
 
@@ -128,7 +128,7 @@ class HeldClaims:
             )
         return found
 
-    def _devices(self, claim: ClaimPart) -> list[PoolDevice | None]:
+    def _devices(self, claim: ClaimPart) -> list[PublishedNodeDevice | None]:
         """Return the devices that a claim was given; None for each that Placer gives to nobody."""
         given = claim.allocation.devices if claim.allocation else ()
         return [self.pools.by_key.get(one.key) for one in given]

@@ -6,7 +6,7 @@ Claims that were given CPUs as dra-driver-cpu would never give them are faulty.
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from placer.kubernetes.device_pools import DevicePools
+from placer.kubernetes.device_pools import PublishedDevices
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import DumpSummary
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -28,7 +28,7 @@ class CpusHeldByClaims:
     """The CPUs that the allocated claims of a cluster hold."""
 
     objects: Objects
-    pools: DevicePools
+    pools: PublishedDevices
 
     def of_pod(self, part: KubePod) -> CpuSet | None:
         """Return the CPUs that a bound pod has by claims, or None if it has unnamed ones."""
@@ -126,7 +126,7 @@ class CpuClaimFaults:
 
     """
 
-    pools: DevicePools
+    pools: PublishedDevices
     owners: dict[tuple[str, int], str] = field(default_factory=dict)
     taken_milli: dict[tuple[str, str, str], int] = field(default_factory=dict)
 

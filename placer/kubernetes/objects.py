@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from placer.kubernetes.doubts import Doubts
+from placer.kubernetes.doubts import UnreadableObjects
 from placer.kubernetes.salvage import (
     bound_or_nominated_node,
     has_complete_identity,
@@ -129,7 +129,7 @@ class Objects:
     borne: int = 0
     closed: set[str] = field(default_factory=set)
     unread: list[LeftOut] = field(default_factory=list)
-    doubts: Doubts = field(default_factory=Doubts)
+    doubts: UnreadableObjects = field(default_factory=UnreadableObjects)
 
     def add(self, found: Found) -> None:
         """Add one object; if it is faulty, note the fault and go on."""

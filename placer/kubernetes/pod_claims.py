@@ -22,7 +22,7 @@ Label = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class ResolvedRequest:
+class ResolvedClaimRequest:
     """One request, resolved.
 
     Attributes:
@@ -40,9 +40,9 @@ class ResolvedRequest:
     count: int
     match: MatchingDevices = field(compare=False)
     mark: str = ""
-    on_node: Mapping[str, "ResolvedRequest"] = field(default_factory=dict, compare=False)
+    on_node: Mapping[str, "ResolvedClaimRequest"] = field(default_factory=dict, compare=False)
 
-    def there(self, node: str) -> "ResolvedRequest":
+    def there(self, node: str) -> "ResolvedClaimRequest":
         """Return the request as it is on a node."""
         return self.on_node.get(node, self)
 
@@ -66,8 +66,8 @@ class PodClaims:
 
     """
 
-    given: list[ResolvedRequest] = field(default_factory=list)
-    parts: list[list[ResolvedRequest]] = field(default_factory=list)
+    given: list[ResolvedClaimRequest] = field(default_factory=list)
+    parts: list[list[ResolvedClaimRequest]] = field(default_factory=list)
     nodes: frozenset[str] | None = None
     claimed: ClaimedResources = field(default_factory=ClaimedResources)
     cpus: int = 0
@@ -95,7 +95,7 @@ def _beside_devices(found: PodClaims) -> tuple[object, ...]:
     return found.cpus, scopes, found.holds, found.follows
 
 
-Constraint = tuple[SameAttribute, list[ResolvedRequest]]
+Constraint = tuple[SameAttribute, list[ResolvedClaimRequest]]
 """What devices must have in common, and the requests for them."""
 
 
@@ -168,7 +168,7 @@ def require_common_attributes(
     found.claimed = ClaimedResources(whole, scopes, joint, joint_scope, parts, chosen)
 
 
-def _of_one_numa_node(attribute: str, given: Sequence[ResolvedRequest]) -> frozenset[str]:
+def _of_one_numa_node(attribute: str, given: Sequence[ResolvedClaimRequest]) -> frozenset[str]:
     """Return the nodes where devices with equal values of an attribute are on one NUMA node.
 
     The attribute is the NUMA node itself, or a socket, if each socket is one NUMA node.
@@ -185,8 +185,8 @@ def _of_one_numa_node(attribute: str, given: Sequence[ResolvedRequest]) -> froze
 
 
 def _side_by_side(
-    parts: Sequence[list[ResolvedRequest]], given: Sequence[ResolvedRequest]
-) -> list[list[ResolvedRequest]]:
+    parts: Sequence[list[ResolvedClaimRequest]], given: Sequence[ResolvedClaimRequest]
+) -> list[list[ResolvedClaimRequest]]:
     """Return the parts, with all that contain any of ``given`` merged into one with all of it."""
     together = {id(one): one for one in given}
     others = []
@@ -198,7 +198,7 @@ def _side_by_side(
     return [*others, list(together.values())]
 
 
-def _numa_part(part: Sequence[ResolvedRequest]) -> ResourceClaimNumaShare:
+def _numa_part(part: Sequence[ResolvedClaimRequest]) -> ResourceClaimNumaShare:
     devices = Counter[str]()
     for one in part:
         devices.update({} if one.type == CPU_GROUP else {one.type: one.count})
@@ -216,7 +216,7 @@ def _keep(nodes: frozenset[str], found: PodClaims, why: str) -> None:
 
 
 def _alike(
-    attribute: str, given: Sequence[ResolvedRequest], known: AlikeDevices
+    attribute: str, given: Sequence[ResolvedClaimRequest], known: AlikeDevices
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the nodes whose devices share one attribute value, and those where each has one."""
     matches = {id(one.match): one.match for one in given}

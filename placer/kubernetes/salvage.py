@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from placer.kubernetes.doubts import EVERY_NODE, Doubts, UnreadSlice
+from placer.kubernetes.doubts import EVERY_NODE, UnreadableObjects, UnreadSlice
 from placer_models.annotations.names import DEVICE_ALLOCATED, MEMORY_STATUS, RESOURCE_STATUS
 from placer_models.kubernetes.names import GANG_NAMES, POD_GROUP_LABELS
 from placer_models.kubernetes.node import KubeNode, node_part
@@ -65,7 +65,7 @@ def node_with_readable_labels(found: Object) -> KubeNode:
     return node_part({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
 
 
-def unreadable_bound_pod(found: Object, node: str, doubts: Doubts) -> KubePod:
+def unreadable_bound_pod(found: Object, node: str, doubts: UnreadableObjects) -> KubePod:
     """Return a pod that holds room on a node, and of which not all can be read.
 
     What it wants of others is taken at its widest; what else is unknown goes to ``doubts``.
@@ -110,7 +110,7 @@ def unreadable_bound_pod(found: Object, node: str, doubts: Doubts) -> KubePod:
     )
 
 
-def _apart(found: Object, title: str, doubts: Doubts) -> list[object]:
+def _apart(found: Object, title: str, doubts: UnreadableObjects) -> list[object]:
     """Return a pod's required anti-affinity; what cannot be read of a term is taken as widest."""
     spec = found.get("spec")
     here: object = spec
@@ -171,7 +171,9 @@ def bound_or_nominated_node(found: Object) -> str | None:
     return ""
 
 
-def unreadable_waiting_pod(found: Object, error: ObjectError, doubts: Doubts) -> LeftOut | None:
+def unreadable_waiting_pod(
+    found: Object, error: ObjectError, doubts: UnreadableObjects
+) -> LeftOut | None:
     """Return a pod that cannot be read as one that nobody is asked about.
 
     None if it is bound, or waits for nothing any more.
@@ -190,7 +192,9 @@ def unreadable_waiting_pod(found: Object, error: ObjectError, doubts: Doubts) ->
     return LeftOut(name, namespace, ref.key[1] if ref else None, (NotTried(why),))
 
 
-def _gang_unread(found: Object, title: str, namespace: str, doubts: Doubts) -> GangRef | None:
+def _gang_unread(
+    found: Object, title: str, namespace: str, doubts: UnreadableObjects
+) -> GangRef | None:
     """Return the gang of a pod that cannot be read, as far as it can be told."""
     try:
         ref = gang_of(ObjectField(title, found), namespace)
@@ -213,7 +217,7 @@ def _gang_unread(found: Object, title: str, namespace: str, doubts: Doubts) -> G
     return ref
 
 
-def note_unreadable_object(kind: str, found: Object, doubts: Doubts) -> ClaimPart | None:
+def note_unreadable_object(kind: str, found: Object, doubts: UnreadableObjects) -> ClaimPart | None:
     """Note what is unknown as an object of another kind cannot be read.
 
     Returns:

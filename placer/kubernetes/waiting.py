@@ -13,7 +13,9 @@ from placer_models.left_out import LeftOut
 from placer_models.reasons import NotTried
 
 
-def with_nominated(objects: Objects, summary: DumpSummary) -> tuple[Objects, tuple[LeftOut, ...]]:
+def with_nominated_pods_bound(
+    objects: Objects, summary: DumpSummary
+) -> tuple[Objects, tuple[LeftOut, ...]]:
     """Let pods that wait for a node of their own count as bound there.
 
     kube-scheduler nominates a pod to a node where it preempts others for it, and keeps the room

@@ -34,7 +34,7 @@ from placer.node.operations import (
 )
 from placer.node.plan import CgroupPlan, cgroup_plan_of
 from placer.node.render.cgroup import is_same_cgroup_value
-from placer.node.state import APPLIED, AppliedState
+from placer.node.state import APPLIED, AppliedStateFolder
 from placer.node.systemd_units import SystemdError
 from placer.node.ways import CgroupWriteAccess
 from placer_models.node_placement import MAX_GENERATION, NodePlacement
@@ -89,7 +89,7 @@ def apply(
     document: NodePlacement,
     cgroups: Cgroups,
     host: HostMachine,
-    state: AppliedState,
+    state: AppliedStateFolder,
     *,
     root: str = OUR_ROOT,
     in_force: bool = False,
@@ -132,7 +132,7 @@ def apply(
             raise RefusedByNodeError(_refusal(error, "read")) from None
         try:
             if plan.operations or plan.finish or not state.was_applied(document):
-                carry_out(document, plan, cgroups, state)
+                carry_out_cgroup_plan(document, plan, cgroups, state)
         except CgroupWriteRefusedError as error:
             # Somebody else may have been at work there: again, and at last without it.
             cgroup = error.cgroup
@@ -145,11 +145,11 @@ def apply(
             return ApplyResult(plan, recovered)
 
 
-def apply_here(
+def apply_to_this_host(
     document: NodePlacement,
     cgroups: Cgroups,
     read_host: Callable[[], HostMachine],
-    state: AppliedState,
+    state: AppliedStateFolder,
     *,
     root: str = OUR_ROOT,
     in_force: bool = False,
@@ -184,8 +184,8 @@ def retry_while_cgroups_vanish(attempt: Callable[[], _Result]) -> _Result:
     raise VanishedError(f"{error} ({TRIES} times in a row)")
 
 
-def carry_out(
-    document: NodePlacement, plan: CgroupPlan, cgroups: Cgroups, state: AppliedState
+def carry_out_cgroup_plan(
+    document: NodePlacement, plan: CgroupPlan, cgroups: Cgroups, state: AppliedStateFolder
 ) -> None:
     """Carry out a plan, all of it or nothing; nothing may have changed since it was made.
 
@@ -199,7 +199,7 @@ def carry_out(
     _finish(document, plan, cgroups, state)
 
 
-def check_generation(document: NodePlacement, state: AppliedState) -> None:
+def check_generation(document: NodePlacement, state: AppliedStateFolder) -> None:
     """Refuse a document older than the applied one, or another one of the same generation.
 
     Raises:
@@ -245,7 +245,7 @@ def next_document_generation(generation: int, *remembered: Path) -> int:
     return generation + 1
 
 
-def recover_apply(cgroups: Cgroups, state: AppliedState) -> str:
+def recover_apply(cgroups: Cgroups, state: AppliedStateFolder) -> str:
     """Take back what was begun or finish what was committed, and return what that was in words.
 
     Raises:
@@ -265,7 +265,7 @@ def recover_apply(cgroups: Cgroups, state: AppliedState) -> str:
     return ""
 
 
-def _begin(document: NodePlacement, plan: CgroupPlan, state: AppliedState) -> None:
+def _begin(document: NodePlacement, plan: CgroupPlan, state: AppliedStateFolder) -> None:
     try:
         state.begin(document, plan)
     except OSError as error:
@@ -275,7 +275,7 @@ def _begin(document: NodePlacement, plan: CgroupPlan, state: AppliedState) -> No
         ) from None
 
 
-def _carry_out(plan: CgroupPlan, cgroups: Cgroups, state: AppliedState) -> None:
+def _carry_out(plan: CgroupPlan, cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """Carry out all operations and commit, or take them back."""
     done = 0
     try:
@@ -341,7 +341,7 @@ def _verify(operations: Sequence[CgroupOperation], cgroups: Cgroups) -> None:
 
 
 def _finish(
-    document: NodePlacement, plan: CgroupPlan, cgroups: Cgroups, state: AppliedState
+    document: NodePlacement, plan: CgroupPlan, cgroups: Cgroups, state: AppliedStateFolder
 ) -> None:
     """Clean up; what cannot be removed now is found again by the next run."""
     for operation in plan.finish:
@@ -359,7 +359,7 @@ def _finish(
 
 
 def _undo(
-    operations: Sequence[CgroupOperation], cgroups: Cgroups, state: AppliedState, why: str
+    operations: Sequence[CgroupOperation], cgroups: Cgroups, state: AppliedStateFolder, why: str
 ) -> None:
     """Take back, in reverse, those of the operations that were carried out.
 
@@ -409,7 +409,7 @@ def _is_delegated(cgroup: str, cgroups: Cgroups) -> bool:
         return False
 
 
-def _gave_up(told: str, state: AppliedState) -> ObserveOnlyError:
+def _gave_up(told: str, state: AppliedStateFolder) -> ObserveOnlyError:
     """Note that something could not be taken back, and return the error that says so."""
     state.stop_writing(told)
     return ObserveOnlyError(f"{told}; Placer only observes this node from now on")

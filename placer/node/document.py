@@ -8,11 +8,11 @@ from placer.node.pools import pools_of, with_cpus_of_each_container
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.files.errors import counted
+from placer_models.files.errors import number_with_noun
 from placer_models.illegal_running import counted_as_legal
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.placement import Placement
-from placer_models.pod import Gang, pods_of
+from placer_models.pod import Gang, pods_of_gangs
 from placer_models.policy import QosClass
 
 _RULES = (
@@ -52,7 +52,7 @@ def placement_of_each_node(instance: Instance, placement: Placement) -> Iterator
 
 def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePod]]:
     running = [*map(counted_as_legal, instance.running)]
-    pods = {pod.key: pod for pod in pods_of(instance.gangs)}
+    pods = {pod.key: pod for pod in pods_of_gangs(instance.gangs)}
     pods |= {runner.pod.key: runner.pod for runner in running}
     told = {seat.key for seat in placement.pods}
     # A pod that stands for the system is not one that a node could find.
@@ -82,7 +82,7 @@ def node_placement_faults(document: NodePlacement) -> tuple[str, ...]:
         pods = [one for one in document.pods if one.pod.spec.qos is qos]
         if pods and not pool:
             found.append(
-                f"every CPU that the {counted(len(pods), f'{qos} pod')} of node "
+                f"every CPU that the {number_with_noun(len(pods), f'{qos} pod')} of node "
                 f"{document.node.name!r} may use is owned; leave them one"
             )
     for one in document.pods:

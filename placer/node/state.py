@@ -44,7 +44,7 @@ _FORMAT = 1
 _HEAD = re.compile(rb"placer-journal ([0-9]{1,9}) ")
 
 
-class AppliedState:
+class AppliedStateFolder:
     """The folder of these files, which nobody else may write."""
 
     def __init__(self, folder: Path) -> None:

@@ -39,7 +39,7 @@ _Value = bytes | int | str
 
 
 @dataclass(frozen=True, slots=True)
-class UnitProperty:
+class SystemdUnitProperty:
     """One property of a unit.
 
     Attributes:
@@ -75,7 +75,7 @@ class SystemdInterface(Protocol):
     def trouble(self) -> str:
         """Return why systemd cannot be asked for CPUs, in words; empty if it can."""
 
-    def set(self, unit: str, properties: Sequence[UnitProperty]) -> None:
+    def set(self, unit: str, properties: Sequence[SystemdUnitProperty]) -> None:
         """Give properties to a unit until the next boot; the kernel may be told a little later.
 
         Raises:
@@ -104,7 +104,7 @@ class NoSystemd:
         """Return why there is none to ask."""
         return self._why
 
-    def set(self, unit: str, properties: Sequence[UnitProperty]) -> None:
+    def set(self, unit: str, properties: Sequence[SystemdUnitProperty]) -> None:
         """Refuse."""
         raise SystemdError(f"{unit}: {self._why}")
 
@@ -153,7 +153,7 @@ class SystemdUnits:
         self._able = True
         return ""
 
-    def set(self, unit: str, properties: Sequence[UnitProperty]) -> None:
+    def set(self, unit: str, properties: Sequence[SystemdUnitProperty]) -> None:
         """Give properties to a unit until the next boot; the kernel may be told a little later.
 
         Raises:

@@ -14,7 +14,7 @@ from placer.packing.step_limit import StepBudget, StepLimitError
 
 
 @dataclass(frozen=True, slots=True)
-class FewestBins:
+class FewestBinsFilling:
     """A filling, and how good it is.
 
     Attributes:
@@ -27,7 +27,9 @@ class FewestBins:
     bound: int
 
 
-def pack_into_fewest_bins(packing: PackingProblem, start: Filling, limit: StepBudget) -> FewestBins:
+def pack_into_fewest_bins(
+    packing: PackingProblem, start: Filling, limit: StepBudget
+) -> FewestBinsFilling:
     """Return a filling with the fewest new bins that the limit allows, and a bound.
 
     Args:
@@ -37,7 +39,7 @@ def pack_into_fewest_bins(packing: PackingProblem, start: Filling, limit: StepBu
 
     """
     if not any(packing.counts):
-        return FewestBins(start, 0)
+        return FewestBinsFilling(start, 0)
     there, fresh = len(packing.bins), packing.fresh
     best, bound = start, _volume_bound(packing)
     try:
@@ -50,11 +52,11 @@ def pack_into_fewest_bins(packing: PackingProblem, start: Filling, limit: StepBu
         while bound < len(best) - there:
             found = pack_into(packing, there + bound, limit, prices)
             if found is not None:
-                return FewestBins(found, bound)
+                return FewestBinsFilling(found, bound)
             bound += 1
     except StepLimitError:
         pass
-    return FewestBins(best, bound)
+    return FewestBinsFilling(best, bound)
 
 
 def pack_into(

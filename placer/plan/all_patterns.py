@@ -6,7 +6,7 @@ import numpy as np
 
 from placer.packing.bins import Counts, Vector
 from placer.packing.step_limit import StepBudget, StepLimitError
-from placer.plan.device_packing import devices_hold
+from placer.plan.device_packing import can_devices_hold_items
 from placer.plan.market import BinKind, PurchaseProblem
 from placer.plan.master import BinPattern
 
@@ -83,4 +83,4 @@ def _goes_in(
         return False
     more = list(held)
     more[item] += 1
-    return all(devices_hold(devices, more, steps.spend) for devices in kind.devices)
+    return all(can_devices_hold_items(devices, more, steps.spend) for devices in kind.devices)

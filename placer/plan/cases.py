@@ -12,7 +12,7 @@ from placer_models.whatif.language import apply_all
 
 
 @dataclass(frozen=True, slots=True)
-class PlanCase:
+class ScenarioUnderLoss:
     """What has to find places at one time, and the nodes that are there then.
 
     Attributes:
@@ -36,7 +36,7 @@ class PlanCase:
         return f"{self.scenario}, without {self.loss}" if self.loss else self.scenario
 
 
-def plan_cases_of(question: PlanQuestion) -> tuple[PlanCase, ...]:
+def plan_cases_of(question: PlanQuestion) -> tuple[ScenarioUnderLoss, ...]:
     """Return the cases of a question; what is bought has to do for each.
 
     Raises:
@@ -46,15 +46,15 @@ def plan_cases_of(question: PlanQuestion) -> tuple[PlanCase, ...]:
     return tuple(case for one in question.scenarios for case in _cases(question, one))
 
 
-def plan_case_text(question: PlanQuestion, case: PlanCase) -> str:
+def plan_case_text(question: PlanQuestion, case: ScenarioUnderLoss) -> str:
     """Return the case as it is told among those of its question; empty: it is the only one."""
     scenario = f"scenario {case.scenario}" if len(question.scenarios) > 1 else ""
     domain = question.survive.domain if question.survive else ""
-    without = f"without {told_loss(case.loss, domain)}" if case.loss else ""
+    without = f"without {loss_in_words(case.loss, domain)}" if case.loss else ""
     return ", ".join(part for part in (scenario, without) if part)
 
 
-def told_loss(name: str, domain: str) -> str:
+def loss_in_words(name: str, domain: str) -> str:
     """Name a loss in a sentence: zone a, but zone-b, which says itself what it is.
 
     Args:
@@ -78,11 +78,11 @@ def scenario_instance(question: PlanQuestion, scenario: PlanScenario) -> Instanc
     return apply_all(scenario.changes, question.instance)
 
 
-def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[PlanCase]:
+def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[ScenarioUnderLoss]:
     changed = scenario_instance(question, scenario)
     demand = gangs_of_scenario(changed, scenario)
     asked = replace(changed, gangs=(*demand, *question.headroom), move_budget=0)
-    yield PlanCase(scenario.name, "", asked)
+    yield ScenarioUnderLoss(scenario.name, "", asked)
     if question.survive is None:
         return
     least = question.survive.priority
@@ -101,7 +101,7 @@ def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[PlanCase]
             left_out=(),
             move_budget=0,
         )
-        yield PlanCase(scenario.name, loss, instance, barred, one_less)
+        yield ScenarioUnderLoss(scenario.name, loss, instance, barred, one_less)
 
 
 def _losses(
@@ -130,7 +130,7 @@ def domains_in(question: PlanQuestion, key: str) -> tuple[str, ...]:
     return tuple(sorted({found for node in nodes if (found := node.topology_domain(key))}))
 
 
-def gangs_of_cases(cases: tuple[PlanCase, ...]) -> Iterator[Gang]:
+def gangs_of_cases(cases: tuple[ScenarioUnderLoss, ...]) -> Iterator[Gang]:
     """Yield the gangs of all cases; most of them are in several."""
     for case in cases:
         yield from case.instance.gangs

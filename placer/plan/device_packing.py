@@ -6,7 +6,7 @@ from placer.packing.bins import Vector
 from placer.plan.market import BinDevices, BinKind
 
 
-def devices_hold(
+def can_devices_hold_items(
     devices: BinDevices, counts: Sequence[int], spend: Callable[[], None] = lambda: None
 ) -> bool:
     """Return whether the devices give all items what they ask, each share of another device.

@@ -12,12 +12,12 @@ from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PurchasePl
 from placer.plan.cases import scenario_instance
 from placer.plan.plan import BuyTask, solve_buy_task
 from placer.plan.question import PlanQuestion, gangs_of_scenario
-from placer.sweep.halting import SweepTaskHaltedError, current_stop
+from placer.sweep.halting import SweepTaskHaltedError, stop_check_of_task
 from placer.sweep.sweep import run_tasks
 from placer.sweep.workers import InProcessWorker, SweepWorkers
 from placer_models.files.errors import in_quotes
 from placer_models.placement import pod_or_gang_title
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 
 _LEAST_S = 0.1
 MOST_STEPS = 1_000
@@ -209,7 +209,7 @@ def solve_plan_at_scales(
 def _solved(task: _Task) -> GrowthStep:
     """Solve one step."""
     question = scaled_question(task.question, task.scale)
-    stop = current_stop()
+    stop = stop_check_of_task()
     answer = solve_buy_task(
         BuyTask(question, task.seconds, task.threads, task.seed, task.work_limit)
     )
@@ -233,7 +233,7 @@ def scaled_question(question: PlanQuestion, scale: Fraction) -> PlanQuestion:
 
 def _step(question: PlanQuestion, task: _Task, answer: PlanAnswer) -> GrowthStep:
     pods = max(
-        sum(1 for _ in pods_of(gangs_of_scenario(scenario_instance(question, s), s)))
+        sum(1 for _ in pods_of_gangs(gangs_of_scenario(scenario_instance(question, s), s)))
         for s in question.scenarios
     )
     at = task.scale, task.case, pods

@@ -14,7 +14,7 @@ from placer.plan.question import (
     NodeOffer,
     PlanQuestion,
     gang_series_of,
-    question_with_common_offers,
+    question_with_fewest_offered_nodes,
 )
 
 _MOST_OFFERS = 4
@@ -92,7 +92,7 @@ class QuestionChangeSearch:
         """The most nodes that can be bought of each offer that ends, in whole packs."""
         return {
             offer.name: offer.most - offer.most % offer.pack
-            for offer in question_with_common_offers(self.question).offers
+            for offer in question_with_fewest_offered_nodes(self.question).offers
             if offer.most is not None
         }
 

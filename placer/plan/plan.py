@@ -19,14 +19,14 @@ from placer.plan.answer import (
 )
 from placer.plan.binding import binding_resource_on_offer
 from placer.plan.buying import PurchaseSolution, PurchaseSolver
-from placer.plan.cases import PlanCase, plan_case_text, plan_cases_of
+from placer.plan.cases import ScenarioUnderLoss, plan_case_text, plan_cases_of
 from placer.plan.clock import PlanClock, WallClock, WorkClock
 from placer.plan.market import PurchaseProblem
 from placer.plan.mending import QuestionChangeSearch
 from placer.plan.numa_rooms import NUMA_NODES
 from placer.plan.pod_mends import OF_PODS_IN_WORDS, mends_of_unplaceable_gangs
 from placer.plan.proof import ItemValues
-from placer.plan.question import NodeOffer, PlanQuestion, question_with_common_offers
+from placer.plan.question import NodeOffer, PlanQuestion, question_with_fewest_offered_nodes
 from placer.plan.relax import QuestionAsPacking, relaxed_market, with_one_of_each_offer
 from placer.plan.running_out import MOST_TOLD, no_plan
 from placer.plan.witness import (
@@ -39,12 +39,12 @@ from placer.plan.witness import (
 )
 from placer.search.solver import solve
 from placer.state.batch import build_problem
-from placer.sweep.halting import current_stop
+from placer.sweep.halting import stop_check_of_task
 from placer_models.cluster import Instance
 from placer_models.illegal_running import with_running_as_counted
 from placer_models.legal import check_pods_legal
 from placer_models.placement import Infeasible, PartlyPlaced, Placed, Unplaced
-from placer_models.pod import Gang, pods_of
+from placer_models.pod import Gang, pods_of_gangs
 
 _WITNESS = 0.2
 """This part of the time is kept for the placement; it may take longer."""
@@ -84,12 +84,11 @@ def buy(
     clock: PlanClock = WallClock() if work_limit is None else WorkClock()
     end = clock.now() + (seconds if work_limit is None else work_limit)
     asked = replace(question, instance=with_running_as_counted(question.instance))
-    question = question_with_common_offers(asked)
+    question = question_with_fewest_offered_nodes(asked)
     cases = plan_cases_of(question)
     for case in cases:
-        check_pods_legal(
-            pods_of(case.instance.gangs), with_one_of_each_offer(question, case.instance).nodes
-        )
+        nodes = with_one_of_each_offer(question, case.instance).nodes
+        check_pods_legal(pods_of_gangs(case.instance.gangs), nodes)
     run = _Run(clock, threads, stop, tell, seed)
 
     answered: dict[PlanQuestion, PlanAnswer] = {}
@@ -102,7 +101,7 @@ def buy(
         if changed not in answered:
             if stop() or left + beyond <= 0:
                 return NoPlanFound(Decimal(0))
-            other = question_with_common_offers(changed)
+            other = question_with_fewest_offered_nodes(changed)
             own = plan_cases_of(other)
             most = max(0.5 * left, min(_LEAST_MENDING, left + beyond))
             answered[changed] = (
@@ -135,7 +134,7 @@ def buy(
 
 
 def _answer(
-    question: PlanQuestion, cases: Sequence[PlanCase], end: float, run: "_Run"
+    question: PlanQuestion, cases: Sequence[ScenarioUnderLoss], end: float, run: "_Run"
 ) -> PlanAnswer:
     """Return the answer to a question all of whose pods some node can hold."""
     if any(case.one_less is not None for case in cases):
@@ -183,7 +182,7 @@ def _planned(
 
 
 def _surviving_nodes(
-    question: PlanQuestion, cases: Sequence[PlanCase], end: float, run: _Run
+    question: PlanQuestion, cases: Sequence[ScenarioUnderLoss], end: float, run: _Run
 ) -> PlanAnswer:
     """Return the answer where any bought node may be lost.
 
@@ -261,7 +260,9 @@ def _subsets(question: PlanQuestion, size: int) -> Iterator[tuple[NodeOffer, ...
     yield from combinations(question.offers, size)
 
 
-def _nothing_bought(cases: Sequence[PlanCase], clock: PlanClock) -> PurchasePlan | TrialOutcome:
+def _nothing_bought(
+    cases: Sequence[ScenarioUnderLoss], clock: PlanClock
+) -> PurchasePlan | TrialOutcome:
     """Return the plan that buys nothing, or whether it is ruled out."""
     witnesses = []
     for case in cases:
@@ -293,18 +294,18 @@ class _Homeless:
 
     """
 
-    case: PlanCase
+    case: ScenarioUnderLoss
     unplaced: tuple[Unplaced, ...]
     gangs: tuple[Gang, ...]
 
 
 def _homeless(
-    question: PlanQuestion, cases: Sequence[PlanCase], clock: PlanClock
+    question: PlanQuestion, cases: Sequence[ScenarioUnderLoss], clock: PlanClock
 ) -> _Homeless | None:
     """Return those of the first case that has some."""
     looked_at: set[object] = set()
     for case in cases:
-        specs = frozenset(pod.spec for pod in pods_of(case.instance.gangs))
+        specs = frozenset(pod.spec for pod in pods_of_gangs(case.instance.gangs))
         key = (id(case.instance.nodes), id(case.instance.running), case.barred, specs)
         if key in looked_at:
             continue
@@ -320,20 +321,20 @@ def _homeless(
     return None
 
 
-def _with_one_of_each(question: PlanQuestion, case: PlanCase) -> Instance:
+def _with_one_of_each(question: PlanQuestion, case: ScenarioUnderLoss) -> Instance:
     """Return the instance of a case with one node of each offer that is there then."""
     offers = [o for index, o in enumerate(question.offers) if index not in case.barred]
     return with_one_of_each_offer(replace(question, offers=tuple(offers)), case.instance)
 
 
 def _homeless_in(
-    question: PlanQuestion, case: PlanCase, clock: PlanClock
+    question: PlanQuestion, case: ScenarioUnderLoss, clock: PlanClock
 ) -> Iterator[tuple[Unplaced, Gang]]:
     """Yield pods of a case that cannot be on any node, and why, each with its gang."""
     instance = _with_one_of_each(question, case)
     problem = build_problem(instance, each_core=True, absolute=True)
     table = GreedyNodeTable(problem)
-    pods = list(pods_of(instance.gangs))
+    pods = list(pods_of_gangs(instance.gangs))
     states = sorted({table.state(node) for node in range(len(instance.nodes))})
     alone: list[Gang] = []
     seen: set[object] = set()
@@ -433,7 +434,7 @@ def _items_by_offer(
     offer_of = {
         node.name: offer for node, offer in zip(witness.instance.nodes[first:], offers, strict=True)
     }
-    spec_of = {pod.key: pod.spec for pod in pods_of(witness.instance.gangs)}
+    spec_of = {pod.key: pod.spec for pod in pods_of_gangs(witness.instance.gangs)}
     found: list[Counter[int]] = [Counter() for _ in bought]
     for place in witness.placement.pods:
         if place.node in offer_of:
@@ -492,7 +493,7 @@ def solve_buy_task(task: BuyTask) -> PlanAnswer:
         task.question,
         task.seconds,
         task.threads,
-        current_stop(),
+        stop_check_of_task(),
         seed=task.seed,
         work_limit=task.work_limit,
     )

@@ -19,7 +19,7 @@ from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
 from placer.plan.relax import with_one_of_each_offer
 from placer_models.cluster import Instance
-from placer_models.pod import Gang, pods_of
+from placer_models.pod import Gang, pods_of_gangs
 from placer_models.whatif.change import ChangeError, InstanceChange
 from placer_models.whatif.language import apply_all
 
@@ -71,7 +71,7 @@ class _Way:
         if not self.before.lone:
             return sum(_asked(gang) == _asked(self.before) for gang in gangs)
         spec = self.before.pods[0].spec
-        return sum(pod.spec == spec for pod in pods_of(gangs))
+        return sum(pod.spec == spec for pod in pods_of_gangs(gangs))
 
 
 def _asked(gang: Gang) -> object:

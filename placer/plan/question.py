@@ -175,7 +175,7 @@ def question_per_scenario(question: PlanQuestion) -> tuple[PlanQuestion, ...]:
     return tuple(replace(question, scenarios=(scenario,)) for scenario in question.scenarios)
 
 
-def question_with_common_offers(question: PlanQuestion) -> PlanQuestion:
+def question_with_fewest_offered_nodes(question: PlanQuestion) -> PlanQuestion:
     """Return the question with the fewest nodes of each offer that any scenario leaves.
 
     Raises:

@@ -7,7 +7,7 @@ from math import gcd
 from operator import ge
 
 from placer.packing.bins import Counts, Vector
-from placer.plan.cases import PlanCase, gangs_of_cases, plan_cases_of
+from placer.plan.cases import ScenarioUnderLoss, gangs_of_cases, plan_cases_of
 from placer.plan.market import BinDevices, BinKind, DeviceAsk, PurchaseProblem
 from placer.plan.numa_rooms import NUMA_NODES, numa_node_bins, numa_nodes_matter
 from placer.plan.question import PlanQuestion
@@ -45,7 +45,7 @@ class QuestionAsPacking:
     nodes: tuple[tuple[str, ...], ...]
     resources: tuple[Dimension, ...]
     devices: tuple[str, ...]
-    cases: tuple[PlanCase, ...]
+    cases: tuple[ScenarioUnderLoss, ...]
     item_of: tuple[dict[PodSpec, int], ...]
     lost_of_any: frozenset[int]
     lost: frozenset[int]
@@ -86,7 +86,10 @@ class _Kind:
 
 
 def relaxed_market(
-    question: PlanQuestion, cases: Sequence[PlanCase] = (), *, surely_used: bool = False
+    question: PlanQuestion,
+    cases: Sequence[ScenarioUnderLoss] = (),
+    *,
+    surely_used: bool = False,
 ) -> QuestionAsPacking:
     """Return the market of a question.
 
@@ -184,7 +187,7 @@ def relaxed_market(
     )
 
 
-def _probes(cases: Sequence[PlanCase]) -> tuple[Gang, ...]:
+def _probes(cases: Sequence[ScenarioUnderLoss]) -> tuple[Gang, ...]:
     """Return one pod of each spec, each in a gang that asks for what its own one does."""
     found: dict[PodSpec, Gang] = {}
     for gang in gangs_of_cases(tuple(cases)):
@@ -198,7 +201,10 @@ def _probes(cases: Sequence[PlanCase]) -> tuple[Gang, ...]:
 
 
 def _view(
-    question: PlanQuestion, case: PlanCase, probes: tuple[Gang, ...], loses: frozenset[int]
+    question: PlanQuestion,
+    case: ScenarioUnderLoss,
+    probes: tuple[Gang, ...],
+    loses: frozenset[int],
 ) -> _View:
     instance = with_one_of_each_offer(question, case.instance)
     problem = build_problem(replace(instance, gangs=probes, groups=()), absolute=True)

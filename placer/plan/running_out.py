@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from placer.plan.answer import NoPlanExists, OffersRunOut
 from placer.plan.buying import PurchaseSolution
-from placer.plan.cases import PlanCase, plan_case_text
+from placer.plan.cases import ScenarioUnderLoss, plan_case_text
 from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
 from placer.plan.relax import QuestionAsPacking, with_one_of_each_offer
 from placer.plan.witness import bought_nodes, timed_solve_options
 from placer.search.solver import solve
 from placer_models.placement import Placed, pod_or_gang_title
-from placer_models.pod import Gang, Pod, pods_of
+from placer_models.pod import Gang, Pod, pods_of_gangs
 
 MOST_TOLD = 20
 """So many pods without a place are told of."""
@@ -43,7 +43,7 @@ def no_plan(
             short += [one for one in _after_a_loss(question, case, where, clock) if not told]
             continue
         items = relaxed.item_of[case_number]
-        pod = next(p for p in pods_of(case.instance.gangs) if items[p.spec] == item)
+        pod = next(p for p in pods_of_gangs(case.instance.gangs) if items[p.spec] == item)
         if pod.title in told:
             continue  # The same pods in another case, where fewer of them lack a place.
         told.add(pod.title)
@@ -69,11 +69,11 @@ def _lacks(solved: PurchaseSolution) -> Iterator[tuple[int, int, int]]:
 
 
 def _after_a_loss(
-    question: PlanQuestion, case: PlanCase, where: str, clock: PlanClock
+    question: PlanQuestion, case: ScenarioUnderLoss, where: str, clock: PlanClock
 ) -> Iterator[OffersRunOut]:
     """Yield who has no place once a bought node is lost, of all that can be had."""
     limits = [offer.most for offer in question.offers]
-    pods = sum(1 for _ in pods_of(case.instance.gangs))
+    pods = sum(1 for _ in pods_of_gangs(case.instance.gangs))
     bought = [pods if most is None else min(most, pods) for most in limits]
     assert case.one_less is not None
     if sum(bought) <= _MOST_NODES and limits[case.one_less]:
@@ -82,7 +82,7 @@ def _after_a_loss(
         instance = replace(case.instance, nodes=(*case.instance.nodes, *nodes))
         answer = solve(instance, timed_solve_options(clock, _ALONE, 1))
         if not isinstance(answer, Placed) and answer.unplaced:
-            specs = {pod.key: pod.spec for pod in pods_of(case.instance.gangs)}
+            specs = {pod.key: pod.spec for pod in pods_of_gangs(case.instance.gangs)}
             alike = Counter(specs[one.namespace, one.name] for one in answer.unplaced)
             for one in answer.unplaced:
                 if count := alike.pop(specs[one.namespace, one.name], 0):
@@ -93,7 +93,7 @@ def _after_a_loss(
 
 
 def _why_no_offer(
-    question: PlanQuestion, case: PlanCase, pod: Pod, clock: PlanClock
+    question: PlanQuestion, case: ScenarioUnderLoss, pod: Pod, clock: PlanClock
 ) -> tuple[str, ...]:
     """Return why no node that can be bought holds a pod; none if some does after all."""
     offers = tuple(o for index, o in enumerate(question.offers) if index not in case.barred)

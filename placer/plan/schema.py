@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from placer_models.files.part import Amount, Field, MetadataPart, Name, Part
+from placer_models.files.part import Amount, DocumentMetadataPart, Field, Name, Part
 from placer_models.instance.fields import Priority
 from placer_models.instance.placement_file import PlacementFile
 from placer_models.instance.schema import (
@@ -97,7 +97,7 @@ class PlanFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["Plan"]
-    metadata: MetadataPart = MetadataPart()
+    metadata: DocumentMetadataPart = DocumentMetadataPart()
     currency: str = Field("", description="What prices are in; it is only shown.")
     offers: tuple[OfferPart, ...]
     demand: DemandPart = DemandPart()

@@ -20,7 +20,7 @@ from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer.sweep.sweep import each_result
+from placer.sweep.sweep import sweep_results_as_completed
 from placer.sweep.workers import SweepWorkers
 from placer_models.cluster import Instance
 from placer_models.placement import (
@@ -33,7 +33,7 @@ from placer_models.placement import (
     Placement,
     Unplaced,
 )
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def solve_survival_task(task: SurvivalTask) -> LossOutcome:
     """Return what becomes of a loss."""
     lost = frozenset(task.loss.nodes)
     instance = replace(instance_after_loss(task.instance, lost), move_budget=task.move_budget)
-    pods = sum(1 for _ in pods_of(instance.gangs)) + len(instance.left_out)
+    pods = sum(1 for _ in pods_of_gangs(instance.gangs)) + len(instance.left_out)
     if not pods:
         return LossOutcome(task.loss, 0, (), (), True, instance, Placement(()))
     answer = _answer(instance, task)
@@ -290,7 +290,7 @@ class _Trial:
         def over() -> bool:
             return bool(found) and (self.stop() or monotonic() >= self.end_s)
 
-        for _, one in each_result(solve_survival_task, tasks, self.workers, over):
+        for _, one in sweep_results_as_completed(solve_survival_task, tasks, self.workers, over):
             found.append(one)
             self.tell(f"lost {len(found):,} of {len(tasks):,}")
         return found
@@ -324,7 +324,7 @@ def _mended(
     def over() -> bool:
         return stop() or monotonic() >= end_s
 
-    for number, one in each_result(buy_for_lost_nodes, tasks, workers, over):
+    for number, one in sweep_results_as_completed(buy_for_lost_nodes, tasks, workers, over):
         index = failed[number]
         result[index] = replace(result[index], mend=one)
         tell(f"looking for what mends {len(failed):,} losses")

@@ -20,7 +20,7 @@ from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
 from placer_models.instance.placement_file import solve_answer_to_json
 from placer_models.placement import PartlyPlaced, Placed, Unplaced, pod_or_gang_title
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 
 
 def plans_to_json(questions: Sequence[PlanQuestion], answers: Sequence[PlanAnswer]) -> Json:
@@ -42,7 +42,7 @@ def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
         {
             "name": case.scenario,
             "lost": case.loss or None,
-            "pods": sum(1 for _ in pods_of(case.instance.gangs)),
+            "pods": sum(1 for _ in pods_of_gangs(case.instance.gangs)),
         }
         for case in plan_cases_of(question)
     ]

@@ -15,7 +15,7 @@ import numpy as np
 from placer.greedy.gang_order import hardest_first
 from placer.greedy.node_table import GreedyNodeTable
 from placer.judge.breaches import breaches
-from placer.plan.cases import PlanCase
+from placer.plan.cases import ScenarioUnderLoss
 from placer.plan.clock import PlanClock
 from placer.plan.filler import Filler
 from placer.plan.market import PurchaseProblem
@@ -30,7 +30,7 @@ from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node
 from placer_models.illegal_running import with_running_as_counted
 from placer_models.placement import PartlyPlaced, Placed, Placement, Unplaced
-from placer_models.pod import Gang, Pod, PodSpec, pods_of
+from placer_models.pod import Gang, Pod, PodSpec, pods_of_gangs
 from placer_models.problem.problem import Choices
 from placer_models.relations import asks_where_members_are, looks_at_others
 
@@ -162,7 +162,7 @@ def _used(placed: _Placed, relaxation: QuestionAsPacking) -> list[int]:
 def _named(
     question: PlanQuestion,
     relaxation: QuestionAsPacking,
-    case: PlanCase,
+    case: ScenarioUnderLoss,
     placed: _Placed,
     bought: Sequence[int],
 ) -> ScenarioPlacement:
@@ -236,7 +236,7 @@ class _Layer:
     stop: Callable[[], bool]
 
     @property
-    def case(self) -> PlanCase:
+    def case(self) -> ScenarioUnderLoss:
         """The case."""
         return self.relaxation.cases[self.number]
 
@@ -309,7 +309,7 @@ class _Layer:
             return answer.placement, [], ()
         placement = answer.placement if isinstance(answer, PartlyPlaced) else Placement(())
         has_place = {place.key for place in placement.pods}
-        left = [pod for pod in pods_of(instance.gangs) if pod.key not in has_place]
+        left = [pod for pod in pods_of_gangs(instance.gangs) if pod.key not in has_place]
         return placement, left, answer.unplaced
 
     def _by_patterns(
@@ -318,7 +318,7 @@ class _Layer:
         """Place what each bin holds on its node, and what is left over wherever it fits."""
         baseline = starting_accounts_of(instance)
         problem = build_problem(instance, baseline.accounts, each_core=True, absolute=True)
-        pods = list(pods_of(instance.gangs))
+        pods = list(pods_of_gangs(instance.gangs))
         waiting: defaultdict[int, deque[int]] = defaultdict(deque)
         for index, pod in enumerate(pods):
             waiting[self.item_of[pod.spec]].append(index)
@@ -449,6 +449,6 @@ def timed_solve_options(clock: PlanClock, time: float, threads: int) -> SolveOpt
 def any_looks_beyond_node(gangs: Sequence[Gang], instance: Instance) -> bool:
     """Return whether some gang or pod asks for more than its own node, so that bins will not do."""
     asked = any(map(asks_where_members_are, gangs)) or bool(instance.groups)
-    specs = {id(pod.spec): pod.spec for pod in pods_of(tuple(gangs))}.values()
+    specs = {id(pod.spec): pod.spec for pod in pods_of_gangs(tuple(gangs))}.values()
     running = (one.pod.spec for one in instance.running)
     return asked or any(map(looks_at_others, (*specs, *running)))

@@ -4,6 +4,6 @@ from placer.queue.advice import advise_job_thread_count as advise_job_thread_cou
 from placer.queue.fair import FairQueue as FairQueue
 from placer.queue.model import ChargeTime as ChargeTime
 from placer.queue.model import DispatchTicket as DispatchTicket
+from placer.queue.model import DispatchUnit as DispatchUnit
 from placer.queue.model import QueueSelection as QueueSelection
 from placer.queue.model import ReservedUnit as ReservedUnit
-from placer.queue.model import WorkUnit as WorkUnit

@@ -14,10 +14,10 @@ from itertools import islice
 from typing import NamedTuple
 
 from placer.queue.flow import Flow, FlowGroup, FlowLag, Job
-from placer.queue.model import ChargeTime, DispatchTicket, WorkUnit
+from placer.queue.model import ChargeTime, DispatchTicket, DispatchUnit
 from placer.queue.reservation import EndForecast, UnitReservation
 
-UnitFits = Callable[[WorkUnit], bool]
+UnitFits = Callable[[DispatchUnit], bool]
 """Whether a unit can start now."""
 
 
@@ -37,7 +37,7 @@ class StartableUnit(NamedTuple):
     tried: tuple[Job, ...]
 
 
-class BlockedJob(NamedTuple):
+class JobHoldingUpQueue(NamedTuple):
     """A job before which nothing may go any more, and whose oldest unit does not fit."""
 
     job: Job
@@ -64,7 +64,7 @@ class NextUnitSearch:
     reserved: Job | None = None
     refused: bool = False
 
-    def below(self, group: FlowGroup) -> StartableUnit | BlockedJob | None:
+    def below(self, group: FlowGroup) -> StartableUnit | JobHoldingUpQueue | None:
         """Return the unit whose turn is first below the group, or the job that blocks all others.
 
         Return None if no unit that was tried may start.
@@ -81,12 +81,12 @@ class NextUnitSearch:
             if found is not None:
                 return found
             if flow.passes_now(self.charge, self.now_us) >= self.limit:
-                return BlockedJob(self._first(flow))
+                return JobHoldingUpQueue(self._first(flow))
             skipped.append(flow)
             tried.extend(_jobs(flow))
         return None
 
-    def _of(self, job: Job) -> StartableUnit | BlockedJob | None:
+    def _of(self, job: Job) -> StartableUnit | JobHoldingUpQueue | None:
         depth = 1 if job.overtaken >= self.limit else self.look_ahead
         for position, unit in enumerate(islice(job.waiting, depth)):
             if position == 0 and job is self.reserved:
@@ -95,9 +95,9 @@ class NextUnitSearch:
                 return StartableUnit(job, position, (), (job,) if position else ())
             if position == 0 and self.reserved is None and self.forecast is not None:
                 self.reserved = job
-        return BlockedJob(job) if job.overtaken >= self.limit else None
+        return JobHoldingUpQueue(job) if job.overtaken >= self.limit else None
 
-    def _may_start(self, unit: WorkUnit) -> bool:
+    def _may_start(self, unit: DispatchUnit) -> bool:
         if not self.fits(unit):
             return False
         if self.reserved is None or self.forecast is None:

@@ -4,7 +4,7 @@
     queue.add_group("medium", weight_milli=4000)
     queue.add_job("MED1", group="medium")
     queue.add_job("DEFAULT1")                       # in the default group
-    queue.submit("MED1", WorkUnit(1, 60 * US_PER_S))
+    queue.submit("MED1", DispatchUnit(1, 60 * US_PER_S))
     ticket = queue.next(now_us=0)                   # a thread of capacity is free
     queue.finish(ticket, now_us=58 * US_PER_S)
 
@@ -32,10 +32,10 @@ from placer.queue.model import (
     BypassedUnit,
     ChargeTime,
     DispatchTicket,
+    DispatchUnit,
     QueuePick,
     QueueSelection,
     ReservedUnit,
-    WorkUnit,
 )
 from placer.queue.reservation import EndForecast, UnitReservation
 from placer.queue.threads import LeastServedQueue, check_at_least
@@ -70,7 +70,7 @@ class FairQueue(LeastServedQueue):
         self.bypass_limit = bypass_limit
         self.hold_us = hold_us
         self.look_ahead = look_ahead
-        self.set_aside: list[tuple[str, WorkUnit]] = []
+        self.set_aside: list[tuple[str, DispatchUnit]] = []
         self.reserved: UnitReservation | None = None
         self._attempt: DispatchAttempt | None = None
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from placer.queue.model import KEY_BITS, ChargeTime, WorkUnit, weighted_service_key
+from placer.queue.model import KEY_BITS, ChargeTime, DispatchUnit, weighted_service_key
 
 HeapEntry = tuple[int, int, "Flow"]
 """A flow in its parent's heap: its key, its rank among all flows, itself."""
@@ -274,7 +274,7 @@ class Job(FlowAccount):
 
     def __init__(self, name: str, parent: FlowGroup, weight_milli: int, rank: int) -> None:
         super().__init__(name, parent, weight_milli, rank)
-        self.waiting: deque[WorkUnit] = deque()
+        self.waiting: deque[DispatchUnit] = deque()
         self.overtaken = 0
         self.held_since_us: int | None = None
         self.running = 0

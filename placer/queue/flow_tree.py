@@ -22,8 +22,8 @@ from placer.queue.model import (
     ONE_MILLI,
     ChargeTime,
     DispatchTicket,
+    DispatchUnit,
     VirtualTimeRise,
-    WorkUnit,
     service_to_reach_key,
 )
 
@@ -128,7 +128,7 @@ class FlowTree:
             flow = group
 
     def start(
-        self, job: Job, unit: WorkUnit, now_us: int, charge: int
+        self, job: Job, unit: DispatchUnit, now_us: int, charge: int
     ) -> tuple[VirtualTimeRise, ...]:
         """Charge a unit that starts; return the rises, from the job's group upward.
 

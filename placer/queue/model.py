@@ -50,7 +50,7 @@ class ChargeTime(StrEnum):
     """As units run, second by second: the rule as first written down, for comparison."""
 
 
-class WorkUnit(NamedTuple):
+class DispatchUnit(NamedTuple):
     """A unit of dispatch: a thread of work, or a whole gang.
 
     Attributes:
@@ -94,7 +94,7 @@ class DispatchTicket(NamedTuple):
 
     sequence: int
     job: str
-    unit: WorkUnit
+    unit: DispatchUnit
     start_us: int
     charge: int
     passes: int = 0
@@ -113,7 +113,7 @@ class ReservedUnit:
     """
 
     job: str
-    unit: WorkUnit
+    unit: DispatchUnit
     passes: int
 
 
@@ -127,7 +127,7 @@ class BypassedUnit:
     """
 
     job: str
-    unit: WorkUnit
+    unit: DispatchUnit
     passes: int
     held: bool
 

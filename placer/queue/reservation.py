@@ -8,7 +8,7 @@ has no need of. Nothing is kept for a unit of which nobody can tell when it is d
 
 from typing import NamedTuple, Protocol
 
-from placer.queue.model import WorkUnit
+from placer.queue.model import DispatchUnit
 
 
 class EndForecast(Protocol):
@@ -18,10 +18,10 @@ class EndForecast(Protocol):
     longer than it should may end at any moment.
     """
 
-    def due_us(self, unit: WorkUnit) -> int | None:
+    def due_us(self, unit: DispatchUnit) -> int | None:
         """Return when the unit fits if nothing else starts; None if that cannot be told."""
 
-    def delays(self, unit: WorkUnit, reserved: WorkUnit) -> bool:
+    def delays(self, unit: DispatchUnit, reserved: DispatchUnit) -> bool:
         """Return whether a unit that fits could make another one due later by starting now."""
 
 
@@ -35,6 +35,6 @@ class UnitReservation(NamedTuple):
     """
 
     job: str
-    unit: WorkUnit
+    unit: DispatchUnit
     since_us: int
     due_us: int | None

@@ -9,7 +9,7 @@ from typing import Any
 
 from placer.queue.fair import FairQueue
 from placer.queue.flow import Flow, FlowGroup, FlowLag, Job
-from placer.queue.model import ChargeTime, DispatchTicket, VirtualTimeRise, WorkUnit
+from placer.queue.model import ChargeTime, DispatchTicket, DispatchUnit, VirtualTimeRise
 from placer.queue.reservation import UnitReservation
 
 VERSION = 2
@@ -18,7 +18,7 @@ _NOBODY = FlowLag()
 
 
 @dataclass(frozen=True, slots=True)
-class GroupState:
+class FlowGroupState:
     """The fields that only groups and the top of the tree have; see ``FlowGroup``."""
 
     virtual: int = 0
@@ -47,8 +47,8 @@ class FlowState:
     executed: int
     passes: int
     behind: int
-    as_group: GroupState = GroupState()
-    waiting: tuple[WorkUnit, ...] = ()
+    as_group: FlowGroupState = FlowGroupState()
+    waiting: tuple[DispatchUnit, ...] = ()
     overtaken: int = 0
     held_since_us: int | None = None
     ended: int = 0
@@ -72,10 +72,10 @@ class QueueSnapshot:
     look_ahead: int
     sequence: int
     ranks: int
-    top: GroupState
+    top: FlowGroupState
     flows: tuple[FlowState, ...]
     in_flight: tuple[DispatchTicket, ...]
-    set_aside: tuple[tuple[str, WorkUnit], ...]
+    set_aside: tuple[tuple[str, DispatchUnit], ...]
     reserved: UnitReservation | None = None
 
 
@@ -151,16 +151,16 @@ def queue_snapshot_from_json(text: str) -> QueueSnapshot:
             **{
                 **state,
                 "as_group": _group_of(state["as_group"]),
-                "waiting": tuple(WorkUnit(*unit) for unit in state["waiting"]),
+                "waiting": tuple(DispatchUnit(*unit) for unit in state["waiting"]),
             }
         )
         for state in fields["flows"]
     )
     fields["in_flight"] = tuple(_ticket(values) for values in fields["in_flight"])
-    fields["set_aside"] = tuple((job, WorkUnit(*unit)) for job, unit in fields["set_aside"])
+    fields["set_aside"] = tuple((job, DispatchUnit(*unit)) for job, unit in fields["set_aside"])
     if reserved := fields.get("reserved"):
         job, unit, *times = reserved
-        fields["reserved"] = UnitReservation(job, WorkUnit(*unit), *times)
+        fields["reserved"] = UnitReservation(job, DispatchUnit(*unit), *times)
     return QueueSnapshot(**fields)
 
 
@@ -208,17 +208,17 @@ def _resume(flow: Flow, state: FlowState) -> None:
 
 def _ticket(values: list[Any]) -> DispatchTicket:
     sequence, job, unit, *rest, rises = values
-    ticket = DispatchTicket(sequence, job, WorkUnit(*unit), *rest)
+    ticket = DispatchTicket(sequence, job, DispatchUnit(*unit), *rest)
     return ticket._replace(rises=tuple(VirtualTimeRise(*rise) for rise in rises))
 
 
-def _group_of(fields: dict[str, Any]) -> GroupState:
-    return GroupState(fields["virtual"], fields["highest"], FlowLag(*fields["last"]))
+def _group_of(fields: dict[str, Any]) -> FlowGroupState:
+    return FlowGroupState(fields["virtual"], fields["highest"], FlowLag(*fields["last"]))
 
 
-def _group_state(group: FlowGroup) -> GroupState:
-    return GroupState(group.virtual, group.highest, group.last)
+def _group_state(group: FlowGroup) -> FlowGroupState:
+    return FlowGroupState(group.virtual, group.highest, group.last)
 
 
-def _resume_group(group: FlowGroup, state: GroupState) -> None:
+def _resume_group(group: FlowGroup, state: FlowGroupState) -> None:
     group.virtual, group.highest, group.last = state.virtual, state.highest, state.last

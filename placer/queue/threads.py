@@ -13,8 +13,8 @@ from placer.queue.model import (
     ChargeTime,
     ChosenFlow,
     DispatchTicket,
+    DispatchUnit,
     FlowReport,
-    WorkUnit,
 )
 
 
@@ -64,7 +64,7 @@ class LeastServedQueue:
         """Forget a job that has no units any more, or a group without flows."""
         self.tree.remove(name)
 
-    def submit(self, job: str, *units: WorkUnit, now_us: int = 0) -> None:
+    def submit(self, job: str, *units: DispatchUnit, now_us: int = 0) -> None:
         """Queue units behind those of the job that wait already."""
         flow = self.tree.job(job)
         for unit in units:
@@ -86,7 +86,7 @@ class LeastServedQueue:
         """Return the reasons for what ``next`` would choose, from the top of the tree down."""
         return chosen_flows(self.tree.root, self.tree.charge, now_us)
 
-    def adopt(self, job: str, unit: WorkUnit, now_us: int) -> DispatchTicket:
+    def adopt(self, job: str, unit: DispatchUnit, now_us: int) -> DispatchTicket:
         """Charge a unit that runs already although the queue did not choose it."""
         return self._ticket(self.tree.job(job), unit, now_us)
 
@@ -132,7 +132,7 @@ class LeastServedQueue:
         del job.waiting[position]
         return self._ticket(job, unit, now_us)
 
-    def _ticket(self, job: Job, unit: WorkUnit, now_us: int) -> DispatchTicket:
+    def _ticket(self, job: Job, unit: DispatchUnit, now_us: int) -> DispatchTicket:
         """Charge a unit that starts, by the present estimate if its length is unknown."""
         charge = 0
         if self.tree.charge is ChargeTime.DISPATCH:

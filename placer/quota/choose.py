@@ -49,7 +49,7 @@ def used_fractions_after_request(
     return tuple(Fraction(uses[name].used + asked[name], uses[name].total) for name in asked)
 
 
-def score_of(strategy: NodeStrategy, shares: Sequence[Fraction]) -> Fraction:
+def strategy_score_of_shares(strategy: NodeStrategy, shares: Sequence[Fraction]) -> Fraction:
     """Return the score of a node, exactly; lower is better, 0 where nothing is asked for.
 
     Raises:
@@ -84,12 +84,14 @@ def choose_node(
     """
     return min(
         nodes,
-        key=lambda name: score_of(strategy, used_fractions_after_request(nodes[name], asked)),
+        key=lambda name: strategy_score_of_shares(
+            strategy, used_fractions_after_request(nodes[name], asked)
+        ),
         default=None,
     )
 
 
-def part_used(used: Sequence[int], totals: Sequence[int]) -> Fraction:
+def mean_used_fraction(used: Sequence[int], totals: Sequence[int]) -> Fraction:
     """Return how much of a device is used, as one number: the mean over some of its quantities.
 
     Each quantity counts with the exact part of its total that is used. (The solver's tier

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from placer.quota.choose import part_used
+from placer.quota.choose import mean_used_fraction
 from placer.quota.filter import ClassRequest
 from placer.quota.store import (
     ClassQuotasOnNode,
@@ -177,7 +177,7 @@ def _in_order(
     """Return devices, best first, by the part in use, averaged over the classes asked for."""
     sign = 1 if choice is DeviceChoicePolicy.LEAST_USED else -1
     used = {
-        device: part_used(
+        device: mean_used_fraction(
             [quotas.used[device - 1] for quotas in classes],
             [quotas.total[device - 1] for quotas in classes],
         )

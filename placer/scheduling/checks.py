@@ -17,7 +17,7 @@ from placer_models.left_out import LegalGangs, without_illegal_pods
 from placer_models.legal import IllegalPodError, check_pods_legal, illegal_pods
 from placer_models.network import LevelRuleKind
 from placer_models.placement import NamespacedName, pod_or_gang_title
-from placer_models.pod import Gang, pods_of
+from placer_models.pod import Gang, pods_of_gangs
 
 
 def check_node_names(nodes: Iterable[Node]) -> None:
@@ -97,7 +97,7 @@ def check_batch(batch: Batch, running: Container[NamespacedName]) -> None:
                 )
             pods.add(pod.key)
     _check_groups(batch, gangs)
-    again = tuple(pod.key for pod in pods_of(batch.gangs) if pod.key in running)
+    again = tuple(pod.key for pod in pods_of_gangs(batch.gangs) if pod.key in running)
     if again:
         raise PodAlreadyRunningError(again)
 
@@ -109,7 +109,7 @@ def legal_part_of(batch: Batch, nodes: Iterable[Node], *, skip_illegal: bool) ->
         BadPodError: There is such a pod, and none is to be skipped.
 
     """
-    pods = pods_of(batch.gangs)
+    pods = pods_of_gangs(batch.gangs)
     if skip_illegal:
         return without_illegal_pods(batch.gangs, batch.groups, illegal_pods(pods, nodes))
     try:

@@ -164,7 +164,7 @@ class ClusterState:
         for runner in came:
             new.setdefault(runner.placement.node, []).append(runner)
         return self._with(
-            (not left and record_with_newcomers(self.of(name), more))
+            (not left and node_record_with_newcomers(self.of(name), more))
             or record_with_current_pools(
                 _pinning_no_longer(self.of(name).node, more),
                 (*(r for r in self.of(name).pods if r.pod.key not in left), *more),
@@ -261,7 +261,7 @@ def record_with_current_pools(node: Node, pods: Iterable[RunningPod]) -> NodeRec
     return NodeRecord(node, settled, counted, account)
 
 
-def record_with_newcomers(record: NodeRecord, came: Sequence[RunningPod]) -> NodeRecord | None:
+def node_record_with_newcomers(record: NodeRecord, came: Sequence[RunningPod]) -> NodeRecord | None:
     """Return the record of a node to which pods have come, without a look at those that run there.
 
     The answer is None if one has to look: newcomers own CPUs, say, and take them from a pool.

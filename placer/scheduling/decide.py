@@ -17,7 +17,7 @@ from placer_models.cluster import RunningPod
 from placer_models.left_out import LegalGangs
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placement, PodPlacement
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 
 LEAST_TIME_S = 0.001
 """Seconds that a solve gets if waiting and counting have used up all of its time."""
@@ -98,7 +98,7 @@ def cluster_with_batch_placed(
 
     Those that move leave before anybody comes, so they may go to each other's places.
     """
-    pods = {pod.key: pod for pod in pods_of(batch.gangs)}
+    pods = {pod.key: pod for pod in pods_of_gangs(batch.gangs)}
     came, gone = [], []
     for place in places:
         if place.key in pods:

@@ -29,7 +29,7 @@ from placer_models.placement import (
     PodPlacement,
     Unplaced,
 )
-from placer_models.pod import Gang, Pod, PodSpec, pods_of
+from placer_models.pod import Gang, Pod, PodSpec, pods_of_gangs
 from placer_models.policy import QosClass
 from placer_models.reach import any_reaches_beyond, without_asks_beyond_node
 from placer_models.relations import self_affinity_terms
@@ -54,7 +54,7 @@ def cluster_after_decision(
     running = tuple(place.key for place in places if place.key in state.node_of)
     if lost or running:
         return Refusal(tuple(ResourceShortage(name, "node", 1, 0) for name in lost), running)
-    keys = {pod.key for pod in pods_of(decision.batch.gangs)}
+    keys = {pod.key for pod in pods_of_gangs(decision.batch.gangs)}
     if len(keys & {place.key for place in places}) < len(places):  # nothing that was decided
         return Refusal(breaches=breaches(_touched(state, decision), decision.placement))
     after = cluster_with_batch_placed(state, decision.batch, places)
@@ -99,7 +99,9 @@ def _is_at(state: ClusterState, home: PodPlacement) -> bool:
     return is_where_it_was(now.placement, home, owns_cpus=now.pod.spec.qos.owns_cpus)
 
 
-def places_laid_anew(after: ClusterState, decision: Decision) -> tuple[PodPlacement, ...]:
+def places_changed_since_decision(
+    after: ClusterState, decision: Decision
+) -> tuple[PodPlacement, ...]:
     """Return the places of a decision's pods that differ from those in the decision."""
     said = {place.key: place for place in decision.placement.pods}
     return tuple(place for place in _places(after, decision) if place != said[place.key])
@@ -131,7 +133,7 @@ def _node_by_node(
             continue
         broken.append((asked, here))
         gone += shortages_on_node(
-            state.of(name).node, state.of(name).account, [*pods_of(asked.gangs)]
+            state.of(name).node, state.of(name).account, [*pods_of_gangs(asked.gangs)]
         )
     if gone:
         return settled, Refusal(tuple(gone))
@@ -170,9 +172,9 @@ def _elsewhere(
     state: ClusterState, decision: Decision, name: str, gangs: Sequence[Gang]
 ) -> Iterator[RunningPod]:
     """Yield stand-ins for pods elsewhere of whose kind a pod here might seem to be the first."""
-    pods = {pod.key: pod for pod in pods_of(decision.batch.gangs)}
+    pods = {pod.key: pod for pod in pods_of_gangs(decision.batch.gangs)}
     position = state.nodes.position[name]
-    for pod in pods_of(tuple(gangs)):
+    for pod in pods_of_gangs(tuple(gangs)):
         for term in self_affinity_terms(pod.spec):
             sides = [
                 (pods[place.key].spec, place.namespace)
@@ -217,7 +219,7 @@ def _anew(
     left_s = max(LEAST_TIME_S, options.time_limit_s - (monotonic() - began_s))
     options = replace(options, time_limit_s=left_s)
     if not isinstance(answer, Placed):
-        pods = tuple(pods_of(asked.gangs))
+        pods = tuple(pods_of_gangs(asked.gangs))
         as_one = Gang("all", pods[0].namespace, pods, len(pods))
         try:
             most = count_placeable_pods(replace(asked, gangs=(as_one,)), Budget(options)).most
@@ -241,7 +243,7 @@ def _no_worse(asked: Instance, placement: Placement, decided: Placement) -> bool
 
 def _gone_beside(asked: Instance, answer: PartlyPlaced | Infeasible) -> Iterator[ResourceShortage]:
     """Yield the resources that are short for the pods left out, beside those that are placed."""
-    pods = {pod.key: pod for pod in pods_of(asked.gangs)}
+    pods = {pod.key: pod for pod in pods_of_gangs(asked.gangs)}
     placed = answer.placement.pods if isinstance(answer, PartlyPlaced) else ()
     node = asked.nodes[0]
     here = [runner for runner in asked.running if runner.placement.node == node.name]
@@ -271,7 +273,7 @@ def _touched(state: ClusterState, decision: Decision) -> Instance:
     These are all nodes if a pod may be the first of its kind, or if some pod asks for domains
     of nodes, because the other pods that matter may be anywhere.
     """
-    pods = tuple(pods_of(decision.batch.gangs))
+    pods = tuple(pods_of_gangs(decision.batch.gangs))
     lonely = any(True for pod in pods for _ in self_affinity_terms(pod.spec))
     if lonely or any_reaches_beyond(pods) or state.reaching:
         return state.asking(decision.batch)

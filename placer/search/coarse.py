@@ -16,7 +16,11 @@ from dataclasses import replace
 
 from placer_models.cpsat.families import sees_links
 from placer_models.device import GPU
-from placer_models.links.board import LinkedDeviceClasses, count_device_selections, selections
+from placer_models.links.board import (
+    LinkedDeviceClasses,
+    count_device_sets_among_free,
+    device_sets_among_free,
+)
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.fits import JointFit
 from placer_models.problem.node_state import NodeState
@@ -200,8 +204,8 @@ def _fastest(
     home = [merged[minors[0]] for minors in fine.board.classes]
     size = sum(chosen)
     within = tuple(min(count, chosen[at]) for count, at in zip(free, home, strict=True))
-    if count_device_selections(fine.board, size, within) <= MOST_LOOKED_AT:
-        for selection in selections(fine.board, size, within):
+    if count_device_sets_among_free(fine.board, size, within) <= MOST_LOOKED_AT:
+        for selection in device_sets_among_free(fine.board, size, within):
             got = [0] * len(chosen)
             for at, count in zip(home, selection.counts, strict=True):
                 got[at] += count
@@ -229,7 +233,7 @@ def without_locality(problem: Problem) -> Problem:
     return replace(problem, fits=fits)
 
 
-def without_device_preferences(problem: Problem) -> Problem:
+def without_share_preferences(problem: Problem) -> Problem:
     """Return the Problem with shares that may come from any devices that fit."""
     if not any(need.choice for shape in problem.shapes for need in shape.shares):
         return problem

@@ -8,7 +8,7 @@ from ortools.sat.python import cp_model
 
 from placer.search.budget import Budget
 from placer_models.cpsat.assignment import Expression
-from placer_models.goals import Sense
+from placer_models.goals import ObjectiveSense
 
 Solution = TypeVar("Solution", covariant=True)
 """CP-SAT's solver, which says what any expression is worth, or choices made of that."""
@@ -55,7 +55,7 @@ class SolverError(Exception):
 def optimise_expression(
     model: cp_model.CpModel,
     expression: Expression,
-    sense: Sense,
+    sense: ObjectiveSense,
     budget: Budget,
     share: float,
 ) -> ModelAnswer[cp_model.CpSolver]:
@@ -81,7 +81,7 @@ def optimise_expression(
 
     """
     model.clear_objective()
-    if sense is Sense.MAXIMISE:
+    if sense is ObjectiveSense.MAXIMISE:
         model.maximize(expression)
     else:
         model.minimize(expression)
@@ -110,15 +110,17 @@ def expression_cannot_exceed(
     """
     model.add(expression > most)
     # Any solution will do: none is better than another.
-    found = optimise_expression(model, 0, Sense.MAXIMISE, budget, share)
+    found = optimise_expression(model, 0, ObjectiveSense.MAXIMISE, budget, share)
     return True if found.infeasible else None if found.solution is None else False
 
 
 def merged_solver_answers(
-    earlier: ModelAnswer[cp_model.CpSolver], later: ModelAnswer[cp_model.CpSolver], sense: Sense
+    earlier: ModelAnswer[cp_model.CpSolver],
+    later: ModelAnswer[cp_model.CpSolver],
+    sense: ObjectiveSense,
 ) -> ModelAnswer[cp_model.CpSolver]:
     """Return the better solution and the narrower bound of two calls."""
-    sign = 1 if sense is Sense.MAXIMISE else -1
+    sign = 1 if sense is ObjectiveSense.MAXIMISE else -1
     known = [one for one in (later, earlier) if one.values]
     best = max(known, key=lambda one: sign * one.values[0], default=later)
     bounds = [sign * bound for one in (later, earlier) for bound in one.bounds if bound is not None]
@@ -132,7 +134,7 @@ def solution_values(solution: cp_model.CpSolver) -> Iterable[tuple[int, int]]:
 
 
 def _solve(
-    model: cp_model.CpModel, sense: Sense, budget: Budget, share: float, workers: int
+    model: cp_model.CpModel, sense: ObjectiveSense, budget: Budget, share: float, workers: int
 ) -> ModelAnswer[cp_model.CpSolver]:
     """Call CP-SAT once."""
     solver = cp_model.CpSolver()
@@ -180,12 +182,12 @@ def replace_hints(model: cp_model.CpModel, variables: Iterable[tuple[int, int]])
     hints.values.extend(known.values())
 
 
-def _bound(solver: cp_model.CpSolver, sense: Sense) -> int | None:
+def _bound(solver: cp_model.CpSolver, sense: ObjectiveSense) -> int | None:
     """Round the bound to the integers that an objective can have."""
     bound = solver.best_objective_bound
     if abs(bound) >= 2**53:
         return None
-    towards = -1 if sense is Sense.MAXIMISE else 1
+    towards = -1 if sense is ObjectiveSense.MAXIMISE else 1
     rounded = round(bound)
     if abs(bound - rounded) < 1e-6:
         return rounded

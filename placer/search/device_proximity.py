@@ -22,12 +22,12 @@ from placer_models.cluster import Instance, Nodes
 from placer_models.cpsat.families import are_devices_exchangeable
 from placer_models.device import GPU
 from placer_models.links.board import (
-    count_device_selections,
+    count_device_sets_among_free,
     counts_by_class,
+    device_sets_among_free,
     lowest_free_minors,
     pair_minimum,
     pair_sum,
-    selections,
     total_distance,
 )
 from placer_models.links.usable import usable_set_device_count
@@ -38,7 +38,7 @@ from placer_models.placement import (
     PodPlacement,
     RejectedPlace,
 )
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
@@ -123,8 +123,8 @@ def _moved(
     if all(len(place.devices) < 2 for place in placement.pods):
         return {}
     node_of = Nodes.of(instance.nodes).position
-    index_of = {pod.key: index for index, pod in enumerate(pods_of(instance.gangs))}
-    spec_of = {pod.key: pod.spec for pod in pods_of(instance.gangs)}
+    index_of = {pod.key: index for index, pod in enumerate(pods_of_gangs(instance.gangs))}
+    spec_of = {pod.key: pod.spec for pod in pods_of_gangs(instance.gangs)}
     free = {
         at: set(accounts[at].devices.free)
         for at in {node_of[place.node] for place in placement.pods}
@@ -265,12 +265,12 @@ def find_nearer_device_set(
     board, size = bank.board, sum(mine)
     now = total_distance(board, mine), len(switches.untouched & _switches_of(bank, mine))
     room = tuple(map(sum, zip(mine, left, strict=True)))
-    if size < 2 or not any(now) or count_device_selections(board, size, room) > MOST_LOOKED_AT:
+    if size < 2 or not any(now) or count_device_sets_among_free(board, size, room) > MOST_LOOKED_AT:
         return None
     links = pair_minimum(board, mine), pair_sum(board, mine)
     excused = len(switches.excused & _switches_of(bank, mine))
     best: tuple[tuple[int, int], _Counts] = now, mine
-    for found in selections(board, size, room):
+    for found in device_sets_among_free(board, size, room):
         if (found.pair_minimum, found.pair_sum) != links:
             continue
         below = _switches_of(bank, found.counts)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from placer_models.cpsat.batch_model import room_for
-from placer_models.goals import USABLE, WHOLE_CORE_POINTS, WORTH, Sense, Tier
+from placer_models.cpsat.batch_model import most_pods_by_each_resource
+from placer_models.goals import USABLE, WHOLE_CORE_POINTS, WORTH, ObjectiveSense, Tier
 from placer_models.problem.dimensions import SHARED_POOL
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem, Shape
@@ -44,7 +44,7 @@ class EqualPodsSplit(NamedTuple):
     nodes: tuple[int, ...]
 
 
-def part_equal_pods(
+def best_split_of_equal_pods(
     problem: Problem, tiers: tuple[Tier, ...], stop: Callable[[], bool] = lambda: False
 ) -> EqualPodsSplit | None:
     """Return the best way to part equal pods, or None if they differ or are too many.
@@ -123,7 +123,7 @@ def _costs_on(problem: Problem, index: int, tiers: tuple[Tier, ...]) -> Iterator
     """Yield what 0, 1, 2 pods on a node cost, up to as many as there is room for."""
     node = problem.nodes[index]
     shape = problem.shape_on(problem.pods[0], node)
-    most = room_for(problem, problem.pods[0], index, len(problem.pods))
+    most = most_pods_by_each_resource(problem, problem.pods[0], index, len(problem.pods))
     if tiers == (USABLE,):
         lost = _usable_lost(node, shape)
         yield from map(lost, range(most + 1))
@@ -134,7 +134,9 @@ def _costs_on(problem: Problem, index: int, tiers: tuple[Tier, ...]) -> Iterator
     if load is None or fit is None or fit.ask is None:
         return
     weights = [FIRST_WEIGHT, 1] if len(tiers) > 1 else [1]
-    signed = [w if t.sense is Sense.MINIMISE else -w for w, t in zip(weights, tiers, strict=True)]
+    signed = [
+        w if t.sense is ObjectiveSense.MINIMISE else -w for w, t in zip(weights, tiers, strict=True)
+    ]
     empty = sum(w * WORTH[tier](load) for w, tier in zip(signed, tiers, strict=True))
     for _ in range(most):
         load = load.with_pod(fit.ask)

@@ -15,9 +15,9 @@ from placer.search.cp import (
     solution_values,
 )
 from placer_models.cluster import Instance
-from placer_models.cpsat.batch_model import BatchModel, build_batch_model, units_of
+from placer_models.cpsat.batch_model import BatchModel, build_batch_model, pod_units_of
 from placer_models.cpsat.places import read_solved_choices, solver_hints_of_choices
-from placer_models.goals import NOT_MODELLED, Sense, Tier
+from placer_models.goals import NOT_MODELLED, ObjectiveSense, Tier
 from placer_models.pod import Gang
 from placer_models.problem.node_state import CoreDistinction
 from placer_models.problem.problem import Choices, Problem
@@ -80,7 +80,7 @@ def optimise_tiers(
         best = replace(best, bounds=(*best.bounds, bound))
         value = best.values[index]
         batch.model.add(
-            expression >= value if tier.sense is Sense.MAXIMISE else expression <= value
+            expression >= value if tier.sense is ObjectiveSense.MAXIMISE else expression <= value
         )
     return best
 
@@ -102,7 +102,7 @@ def _one_tier(
 ) -> tuple[ModelAnswer[CpSolver], int | None]:
     """Optimise one tier; return what is best then, and the tier's bound."""
     tier = tiers[index]
-    if limit is not None and tier.sense is Sense.MINIMISE:
+    if limit is not None and tier.sense is ObjectiveSense.MINIMISE:
         # What is known to be beyond reach need not be looked for (again).
         batch.model.add(batch.tiers[index] >= limit)
     solved = optimise_expression(batch.model, batch.tiers[index], tier.sense, budget, share)
@@ -154,7 +154,9 @@ def _limits(
     limits: list[int | None] = [most[level] for level in sorted(most)]
     later = tiers[len(limits) :]
     # What is left may be worth more than before, because a fill is no optimum.
-    least = (0 if t.sense is Sense.MINIMISE and t not in NOT_MODELLED else None for t in later)
+    least = (
+        0 if t.sense is ObjectiveSense.MINIMISE and t not in NOT_MODELLED else None for t in later
+    )
     return [*limits, *least]
 
 
@@ -219,7 +221,7 @@ def assignment_count(problem: Problem) -> int:
     of_kind: Counter[int] = Counter()
     for node in problem.nodes:
         of_kind[node.kind] += 1 + (len(node.cores) // CORES_OF_A_SEAT if each else 0)
-    units = Counter(unit.shape for unit in units_of(problem))
+    units = Counter(unit.shape for unit in pod_units_of(problem))
     return sum(
         count * sum(size for kind, size in of_kind.items() if problem.fits[shape][kind] is not None)
         for shape, count in units.items()

@@ -19,7 +19,7 @@ from placer_models.cpsat.relaxed import (
     build_relaxed_model,
     relaxed_model_of_resources,
 )
-from placer_models.goals import MOVES, OPENED, Sense, Tier
+from placer_models.goals import MOVES, OPENED, ObjectiveSense, Tier
 from placer_models.placement import Bottleneck, BoundSource
 from placer_models.problem.problem import Problem
 
@@ -153,7 +153,7 @@ def no_change_hints(relaxed: RelaxedModel) -> Iterator[tuple[int, int]]:
 
 def keep_tier_value(model: CpModel, tier: Tier, expression: Expression, value: int) -> None:
     """Require that the tier is no worse than the value from now on."""
-    model.add(expression >= value if tier.sense is Sense.MAXIMISE else expression <= value)
+    model.add(expression >= value if tier.sense is ObjectiveSense.MAXIMISE else expression <= value)
 
 
 def relaxed_tier_expressions(problem: Problem, relaxed: RelaxedModel) -> list[Expression]:

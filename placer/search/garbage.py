@@ -40,7 +40,7 @@ _unseen = _UnseenObjects()
 
 
 @contextmanager
-def no_collection() -> Iterator[Callable[[], None]]:
+def without_garbage_collection() -> Iterator[Callable[[], None]]:
     """Let Python look for garbage in cycles only once this is over.
 
     Counting a fleet makes a million objects that all stay. Python takes their number for a sign of

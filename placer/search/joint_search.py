@@ -18,14 +18,14 @@ from placer.search.budget import Budget
 from placer.search.coarse import (
     links_matter,
     refine_coarse_choices,
-    without_device_preferences,
     without_links,
     without_locality,
+    without_share_preferences,
 )
-from placer.search.equal_pods import part_equal_pods
+from placer.search.equal_pods import best_split_of_equal_pods
 from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignment_count, search_exactly
 from placer.search.exchanges.lots import exchange_lots_of
-from placer.search.exchanges.placed import place_most
+from placer.search.exchanges.placed import place_more_pods
 from placer.search.first_tier_bounds import bound_first_tiers, bounded_tier_count, note_tier_limits
 from placer.search.judged import (
     RejectedPlacement,
@@ -35,7 +35,7 @@ from placer.search.judged import (
     realise_and_judge,
 )
 from placer.search.neighbourhoods import NeighbourhoodSearch
-from placer.search.opened import open_fewest
+from placer.search.opened import open_fewest_nodes
 from placer.search.patterns.placed import place_by_patterns
 from placer.search.plain_pods import plain_choice_on
 from placer.search.rejected import judge_and_note_rejected, note_rejected_places
@@ -43,7 +43,7 @@ from placer.search.relaxed_moves import suggest_moves_by_relaxation
 from placer.search.sums_bound import bound_by_sums
 from placer.search.ways import Way, search_in_turns
 from placer_models.cluster import Instance
-from placer_models.cpsat.families import is_plain
+from placer_models.cpsat.families import takes_plain_amounts
 from placer_models.cpsat.tier_limits import number_of_modelled_tiers
 from placer_models.goals import (
     DEFAULT_LOCALITY,
@@ -52,7 +52,7 @@ from placer_models.goals import (
     OPENED,
     TIERS_OF,
     USABLE,
-    Sense,
+    ObjectiveSense,
     Tier,
 )
 from placer_models.placement import BoundSource, Placement, RejectedPlace
@@ -135,7 +135,7 @@ class JointSearch:
             return
         self.budget, self.tell, self.whole = budget, tell, whole
         self.round, self.has_patterns = 0, True
-        self.plain = without_device_preferences(without_locality(self.problem))
+        self.plain = without_share_preferences(without_locality(self.problem))
         self.counted = assignment_count(self.plain)
         self.told_apart = assignment_count(self.problem)
         self.linked = links_matter(self.problem)
@@ -220,15 +220,15 @@ class JointSearch:
         levels = len(self.problem.priorities)
         if list(self.best.values[:levels]) != self.bounds[:levels]:
             return
-        parted = part_equal_pods(self.problem, own, lambda: self.budget.over)
+        parted = best_split_of_equal_pods(self.problem, own, lambda: self.budget.over)
         if parted is None:
             return
         shape = self.problem.pods[0]
-        if is_plain(self.problem, shape) and self.best.values[-1] != self.bounds[-1]:
+        if takes_plain_amounts(self.problem, shape) and self.best.values[-1] != self.bounds[-1]:
             places = enumerate(parted.nodes)
             self._propose({pod: plain_choice_on(self.problem, node) for pod, node in places})
         for i, ((tier, value), cost) in enumerate(zip(bare, parted.costs, strict=True), -len(own)):
-            self.bounds[i] = value + cost if tier.sense is Sense.MINIMISE else value - cost
+            self.bounds[i] = value + cost if tier.sense is ObjectiveSense.MINIMISE else value - cost
             if self.best.values[i] != self.bounds[i]:
                 break  # the next tier's bound needs the best value of this one
 
@@ -350,7 +350,7 @@ class JointSearch:
             return
         self.tell("filling nodes by patterns")
         start = self._best_in(self.problem)
-        found = open_fewest(self.problem, start, self.budget)
+        found = open_fewest_nodes(self.problem, start, self.budget)
         if found is None:
             return
         if len(start) == len(self.problem.pods):
@@ -381,7 +381,7 @@ class JointSearch:
         levels = len(self.problem.priorities)
         start, bounds = self._best_in(self.problem), self.bounds[:levels]
         values = self.best.values[:levels]
-        found = place_most(self.problem, start, values, bounds, self.budget, self._seed)
+        found = place_more_pods(self.problem, start, values, bounds, self.budget, self._seed)
         if found is not None:
             self._propose(found)
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from placer.counting.placements import Unrealisable, realise
-from placer.judge.breaches import Breach, broken_in, instance_with_placement_and_moves
+from placer.counting.placements import UnrealisableNode, realise
+from placer.judge.breaches import Breach, breaches_in_scene, instance_with_placement_and_moves
 from placer.judge.measure import is_better, measure_tiers
 from placer.search.baseline import StartingAccounts
 from placer.search.cp import SolverError
@@ -51,7 +51,7 @@ def judge_placement(
 ) -> ValidPlacement | RejectedPlacement:
     """Return a placement with its worth, or what is wrong with it."""
     scene = instance_with_placement_and_moves(instance, placement, baseline.nodes_before)
-    if found := broken_in(scene):
+    if found := breaches_in_scene(scene):
         return RejectedPlacement(found)
     return ValidPlacement(placement, measure_tiers(scene))
 
@@ -76,7 +76,7 @@ def realise_and_judge(
 ) -> ValidPlacement | RejectedPlacement:
     """Turn choices into ids and let the judge look at them."""
     placement = realise(instance, baseline.accounts, problem, choices)
-    if isinstance(placement, Unrealisable):
+    if isinstance(placement, UnrealisableNode):
         message = f"node {placement.node!r} cannot be realised: {placement.reason}"
         return RejectedPlacement((Breach(NO_IDS, placement.node, message),))
     return judge_placement(instance, baseline, placement)

@@ -17,7 +17,7 @@ from placer.state.requirements import PodRequirements
 from placer_models.cluster import Node
 from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.reasons import Blocker
-from placer_models.recent import RecentlyUsed
+from placer_models.recent import RecentlyUsedCache
 
 NODES_AT_ONCE = 64
 """How many nodes are looked at from one look at the clock to the next, where that costs little."""
@@ -133,7 +133,7 @@ class AskBlockerByNode:
         return True
 
 
-class KeptBlockers:
+class BlockerColumnCache:
     """The columns of the latest asks that look at nothing beyond a node, beside what runs.
 
     For one thread at a time.
@@ -144,7 +144,7 @@ class KeptBlockers:
         self._nodes: tuple[Node, ...] = ()
         self._accounts: PersistentTuple[Account] = PersistentTuple(())
         self._changed: list[int] = []
-        self._columns = RecentlyUsed[PodRequirements, AskBlockerByNode](MOST_ASKS)
+        self._columns = RecentlyUsedCache[PodRequirements, AskBlockerByNode](MOST_ASKS)
         self._left = LeftColumns()
         self._on_empty: dict[tuple[PodRequirements, int], tuple[tuple[Node, ...], OverNodes]] = {}
         self._kind_numbers: dict[int, tuple[tuple[Node, ...], NDArray[np.int64]]] = {}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from placer_models.recent import RecentlyUsed
+from placer_models.recent import RecentlyUsedCache
 
 LeftColumn = NDArray[np.int64]
 """One number for each node."""
@@ -22,7 +22,7 @@ class LeftColumns:
 
     def __init__(self) -> None:
         """Begin with no column."""
-        self._columns = RecentlyUsed[Hashable, tuple[LeftColumn, int]](MOST_COLUMNS)
+        self._columns = RecentlyUsedCache[Hashable, tuple[LeftColumn, int]](MOST_COLUMNS)
 
     def clear(self) -> None:
         """Forget all columns: the nodes are others."""

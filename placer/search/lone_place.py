@@ -1,6 +1,6 @@
 """Place of one pod that waits alone, as the greedy engine gives it, before anything is judged."""
 
-from placer.counting.placements import Unrealisable, realise
+from placer.counting.placements import UnrealisableNode, realise
 from placer.search.baseline import StartingAccounts
 from placer.search.device_proximity import placement_with_nearer_devices
 from placer.search.judged import RejectedPlacement, ValidPlacement, judge_placement
@@ -36,7 +36,7 @@ def place_of_lone_pod(
     )
     choices = greedy_choices(instance, baseline, problem, options)
     placement = realise(instance, baseline.accounts, problem, choices)
-    if isinstance(placement, Unrealisable):
+    if isinstance(placement, UnrealisableNode):
         raise RejectedLonePlaceError
     if not placement.pods:
         return None

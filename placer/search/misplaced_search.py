@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from math import comb
 
-from placer.counting.placements import Unrealisable, realise
+from placer.counting.placements import UnrealisableNode, realise
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches, breaches_of_complete_placement
 from placer.search.baseline import StartingAccounts, starting_accounts_of
@@ -30,7 +30,7 @@ from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.cpsat.batch_model import build_batch_model
 from placer_models.cpsat.places import read_solved_choices
-from placer_models.goals import MOVES, Sense, Tier
+from placer_models.goals import MOVES, ObjectiveSense, Tier
 from placer_models.movable import MisfitGroup, MovablePods
 from placer_models.moves import (
     movable_instance,
@@ -128,7 +128,7 @@ class MisfitsToMoveSearch:
             if any(bound is None for bound in known):
                 found.append(None)
             else:
-                best = max if tier.sense is Sense.MAXIMISE else min
+                best = max if tier.sense is ObjectiveSense.MAXIMISE else min
                 found.append(best(bound for bound in known if bound is not None))
             # A question that cannot be as good up to here is no rival in later tiers.
             rivals = [
@@ -225,7 +225,7 @@ class MisfitsToMoveSearch:
         baseline = starting_accounts_of(asked)
         problem = build_problem(asked, baseline.accounts, each_core=True)
         placement = realise(asked, baseline.accounts, problem, place_greedily(problem))
-        if isinstance(placement, Unrealisable):
+        if isinstance(placement, UnrealisableNode):
             return None
         return placement if keys <= {place.key for place in placement.pods} else None
 

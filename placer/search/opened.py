@@ -14,7 +14,7 @@ from placer.packing.fewest import pack_into_fewest_bins
 from placer.packing.step_limit import StepBudget
 from placer.search.budget import Budget
 from placer.search.plain_pods import may_never_come_to, plain_choice_on
-from placer_models.cpsat.families import is_plain
+from placer_models.cpsat.families import takes_plain_amounts
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choices, Problem
 
@@ -36,7 +36,9 @@ class FewestOpenedChoices:
     bound: int
 
 
-def open_fewest(problem: Problem, start: Choices, budget: Budget) -> FewestOpenedChoices | None:
+def open_fewest_nodes(
+    problem: Problem, start: Choices, budget: Budget
+) -> FewestOpenedChoices | None:
     """Return places that open as few nodes as the steps allow, or None if patterns do not apply.
 
     Args:
@@ -47,7 +49,11 @@ def open_fewest(problem: Problem, start: Choices, budget: Budget) -> FewestOpene
     """
     offered = [index for index, node in enumerate(problem.nodes) if node.offered]
     shapes = sorted({problem.pods[pod] for pod in start})
-    if not offered or not shapes or not all(is_plain(problem, shape) for shape in shapes):
+    if (
+        not offered
+        or not shapes
+        or not all(takes_plain_amounts(problem, shape) for shape in shapes)
+    ):
         return None
     if len({problem.nodes[index] for index in offered}) > 1:
         return None

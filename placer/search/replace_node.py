@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from placer.counting.account import accounts_of
-from placer.counting.placements import Unrealisable, choices_from_placement, realise
+from placer.counting.placements import UnrealisableNode, choices_from_placement, realise
 from placer.greedy.expected.scorer import ExpectedScoring
 from placer.greedy.place import place_greedily
 from placer.search.budget import Budget
@@ -21,7 +21,7 @@ def greedy_placement(part: Instance) -> Placement | None:
     accounts = accounts_of(part)
     problem = build_problem(part, accounts)
     after = realise(part, accounts, problem, place_greedily(problem))
-    return None if isinstance(after, Unrealisable) else after
+    return None if isinstance(after, UnrealisableNode) else after
 
 
 def place_by_expected_cost(part: Instance, turns: Sequence[int]) -> Placement | None:
@@ -45,7 +45,7 @@ def place_by_expected_cost(part: Instance, turns: Sequence[int]) -> Placement | 
         problem, order=lambda _: lambda gang: (turn_of[gang.pods],), scorer=scorer
     )
     after = realise(part, accounts, problem, choices)
-    return None if isinstance(after, Unrealisable) else after
+    return None if isinstance(after, UnrealisableNode) else after
 
 
 def improve_exactly(
@@ -82,4 +82,4 @@ def improve_exactly(
         return None
     choices = found.solution if linked else refine_coarse_choices(problem, model, found.solution)
     after = realise(part, accounts, problem, choices)
-    return None if isinstance(after, Unrealisable) else after
+    return None if isinstance(after, UnrealisableNode) else after

@@ -16,7 +16,7 @@ from placer.search.exact import (
     trivial_bounds_of_instance,
     trivial_tier_bounds,
 )
-from placer.search.garbage import no_collection
+from placer.search.garbage import without_garbage_collection
 from placer.search.joint_search import JointSearch
 from placer.search.judged import (
     RejectedPlacement,
@@ -60,7 +60,7 @@ from placer_models.placement import (
     RejectedPlace,
     TierValue,
 )
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 from placer_models.typed import check_argument_types
 
 log = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ def solve(
 
     """
     budget = Budget(options or SolveOptions())
-    with no_collection() as collect:
+    with without_garbage_collection() as collect:
         if baseline is None:
             instance = _checked(instance, skip_illegal=skip_illegal)
         tell = _logged(progress or tell_nobody)
@@ -227,9 +227,9 @@ def _checked(instance: Instance, *, skip_illegal: bool) -> Instance:
     # What is asked of all nodes is worked out once.
     instance = replace(with_running_as_counted(instance), nodes=Nodes.of(instance.nodes))
     if not skip_illegal:
-        check_pods_legal(pods_of(instance.gangs), instance.nodes)
+        check_pods_legal(pods_of_gangs(instance.gangs), instance.nodes)
         return instance
-    illegal = illegal_pods(pods_of(instance.gangs), instance.nodes)
+    illegal = illegal_pods(pods_of_gangs(instance.gangs), instance.nodes)
     legal = without_illegal_pods(instance.gangs, instance.groups, illegal)
     return replace(
         instance,

@@ -21,7 +21,7 @@ from placer.search.budget import Budget
 from placer.search.cp import expression_cannot_exceed, optimise_expression
 from placer.search.exchanges.node_sums import NodeSetCapacityLimit, node_set_capacity_limits
 from placer.search.exchanges.room_columns import capacity_left_columns
-from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS, Sense
+from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS, ObjectiveSense
 from placer_models.placement import Bottleneck
 from placer_models.problem.problem import Problem
 
@@ -93,7 +93,9 @@ def _bound(
 ) -> int | None:
     """Return what no placement beats that keeps what earlier levels reached."""
     model, levels = _keeping(problem, sums, values, level)
-    return optimise_expression(model, levels[level], Sense.MAXIMISE, budget, share).bounds[0]
+    return optimise_expression(model, levels[level], ObjectiveSense.MAXIMISE, budget, share).bounds[
+        0
+    ]
 
 
 def _binding(

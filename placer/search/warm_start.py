@@ -7,7 +7,7 @@ are placed greedily beside them. What comes of it is one more placement to begin
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from placer.counting.placements import Unrealisable, realise
+from placer.counting.placements import UnrealisableNode, realise
 from placer.counting.pools import placement_with_pool_cpus
 from placer.greedy.place import place_greedily
 from placer.search.baseline import StartingAccounts, starting_accounts_of
@@ -121,7 +121,7 @@ def _filled_up(
     except OutOfTimeError:
         return kept
     more = realise(rest, accounts, problem, choices)
-    if isinstance(more, Unrealisable) or not more.pods:
+    if isinstance(more, UnrealisableNode) or not more.pods:
         return kept
     places = Placement((*kept.placement.pods, *more.pods))
     filled = judge_placement(instance, baseline, placement_with_pool_cpus(instance, places))

@@ -173,7 +173,7 @@ def merge_all_profiles(profiles: Iterable[ResourceProfile]) -> ResourceProfile:
     return total
 
 
-def subtract(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
+def subtract_profile(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
     """Take ``b`` out of ``a``; ANY wins over all, then UNKNOWN.
 
     Raises:
@@ -182,7 +182,7 @@ def subtract(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
     """
     if not isinstance(a, ResourceAmounts) or not isinstance(b, ResourceAmounts):
         return ANY if ANY in (a, b) else UNKNOWN
-    for name, has, wants in shortages(a, b):
+    for name, has, wants in profile_shortages(a, b):
         raise ValueError(f"{name}: cannot take {wants} out of {has}")
     return add_amounts(a, b, -1)
 
@@ -206,7 +206,7 @@ def multiplied_profile(profile: ResourceProfile, by: int) -> ResourceProfile:
     )
 
 
-def shortages(a: ResourceAmounts, b: ResourceAmounts) -> Iterator[tuple[str, int, int]]:
+def profile_shortages(a: ResourceAmounts, b: ResourceAmounts) -> Iterator[tuple[str, int, int]]:
     """Yield (field, amount of a, amount of b) wherever ``a`` has less than ``b``."""
     for name, has, wants in zip(PLAIN, a.plain, b.plain, strict=True):
         if has < wants:

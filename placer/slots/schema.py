@@ -13,7 +13,7 @@ from placer.slots.graph import (
     SlotResourceSemantics,
 )
 from placer.slots.resources import ResourceAmounts, extended_amounts
-from placer_models.files.part import Field, MetadataPart, Part, parsing_validator
+from placer_models.files.part import DocumentMetadataPart, Field, Part, parsing_validator
 from placer_models.quantity import parse_bytes
 
 # The operators of a job have few different needs: each text is read once.
@@ -126,7 +126,7 @@ class JobGraphFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["JobGraph"]
-    metadata: MetadataPart = MetadataPart()
+    metadata: DocumentMetadataPart = DocumentMetadataPart()
     semantics: SlotResourceSemantics = SlotResourceSemantics.FLIP_53
     mode: ExecutionMode = ExecutionMode.STREAMING
     all_sources_in_same_region: bool | None = None

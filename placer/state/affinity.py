@@ -9,7 +9,7 @@ from placer.state.label_index import LabelIndex, affinity_traits_of
 from placer.state.running_sides import RunningPodIndex
 from placer_models.cluster import Instance, Nodes
 from placer_models.domains import EACH_NODE, CountsInDomains, DomainByNode
-from placer_models.pod import Gang, pods_of
+from placer_models.pod import Gang, pods_of_gangs
 from placer_models.problem.tasks import ProblemAffinities, ProblemAffinityTerm, ProblemDomainLimit
 from placer_models.relations import asks_something_of_newcomers, looks_at_others
 
@@ -23,7 +23,7 @@ def any_asks_for_others(instance: Instance) -> bool:
 
 def any_waiting_asks_for_others(gangs: tuple[Gang, ...]) -> bool:
     """Return whether any pod that waits asks for others."""
-    specs = {id(pod.spec): pod.spec for pod in pods_of(gangs)}.values()
+    specs = {id(pod.spec): pod.spec for pod in pods_of_gangs(gangs)}.values()
     return any(map(looks_at_others, specs))
 
 

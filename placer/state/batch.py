@@ -33,7 +33,7 @@ from placer_models.incremental import PersistentTuple
 from placer_models.node_strategy import LOOK_AT_WHAT_IS_LEFT
 from placer_models.optional_tiers import tiers_asked_by_instance
 from placer_models.placement import Placement, PodPlacement
-from placer_models.pod import PodSpec, pods_of
+from placer_models.pod import PodSpec, pods_of_gangs
 from placer_models.policy import BINDING, AlignmentScope, GatherLevel
 from placer_models.problem.dimensions import SHARED_POOL, Dimension, cell_dimensions
 from placer_models.problem.node_state import CoreDistinction, NodeState
@@ -195,7 +195,7 @@ def _homes(
 ) -> tuple[tuple[int, Choice | None], ...]:
     """Return the pods that may move, by index, each with its place now in counts."""
     here = {node.name for node in instance.nodes}
-    index_of = {pod.key: index for index, pod in enumerate(pods_of(instance.gangs))}
+    index_of = {pod.key: index for index, pod in enumerate(pods_of_gangs(instance.gangs))}
     inside = Placement(
         tuple(h for h in instance.homes if h.node in here and h.key not in instance.gone)
     )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from placer.counting.account import Account
 from placer.counting.boards import linked_classes_of_node, mig_instance_positions
-from placer.counting.cores import core_counts
+from placer.counting.cores import core_classes_without_ids
 from placer.counting.devices import shareable_devices
 from placer.counting.node_resources import amount_of
 from placer.counting.pools import state_with_pool_bindings
@@ -139,21 +139,21 @@ def node_facts_kept_in_kind(node: Node, relevant: RelevantNodeFacts) -> Relevant
     )
 
 
-def kind_of(node: Node, machine: Machine, words: RelevantNodeValues) -> Node:
+def node_kind_of(node: Node, machine: Machine, words: RelevantNodeValues) -> Node:
     """Return the node's kind: nodes of one kind are equal when empty.
 
     Whether the node is offered is not part of it: its state says that.
 
     Args:
         node: The node.
-        machine: Its machine, as `without_names` returns it.
+        machine: Its machine, as `machine_without_names` returns it.
         words: As `node_facts_kept_in_kind` returns them.
 
     """
     return replace(node, machine=machine, offered=False, opened=False, **words._asdict())
 
 
-def without_names(machine: Machine) -> Machine:
+def machine_without_names(machine: Machine) -> Machine:
     """Return the machine without its name and those of its devices, which differ by node.
 
     Devices keep their minors, by which a solver knows them.
@@ -255,7 +255,9 @@ def node_state(
     if before is not None and before[0].cores == account.cores:
         cores = before[1].cores
     else:
-        cores = core_counts(node, account.cores, encoding.core_tiers, encoding.granularity)
+        cores = core_classes_without_ids(
+            node, account.cores, encoding.core_tiers, encoding.granularity
+        )
     state = NodeState(
         name=node.name,
         kind=kind,

@@ -22,11 +22,11 @@ from placer.state.node_states import (
     RelevantNodeValues,
     StateEncoding,
     kind_facts,
-    kind_of,
+    machine_without_names,
     node_facts_kept_in_kind,
+    node_kind_of,
     node_state,
     reencoded_state,
-    without_names,
 )
 from placer.state.out_of_time import Stop, raise_if_out_of_time
 from placer.state.running_sides import RunningPodIndex
@@ -34,7 +34,7 @@ from placer.state.sums import FleetLimits, merge_fleet_account_summaries, summar
 from placer_models.cluster import Machine, Node
 from placer_models.incremental import IncrementalAggregate, PersistentTuple, changed_indices
 from placer_models.problem.node_state import NodeState
-from placer_models.recent import RecentlyUsed
+from placer_models.recent import RecentlyUsedCache
 
 MOST_LOOKS = 16
 """The most ways of telling kinds of nodes apart that are kept, and the most encodings."""
@@ -152,14 +152,14 @@ class ProblemCache:
         """Begin with nothing."""
         self._sums = IncrementalAggregate(summarise_accounts, merge_fleet_account_summaries)
         self._running = RunningPodIndex()
-        self._looks = RecentlyUsed[RelevantNodeFacts, _KindCache](MOST_LOOKS)
-        self._said = RecentlyUsed[StateEncoding, _StateCache](MOST_LOOKS)
-        self._views = RecentlyUsed[Hashable, _View](MOST_LOOKS)
+        self._looks = RecentlyUsedCache[RelevantNodeFacts, _KindCache](MOST_LOOKS)
+        self._said = RecentlyUsedCache[StateEncoding, _StateCache](MOST_LOOKS)
+        self._views = RecentlyUsedCache[Hashable, _View](MOST_LOOKS)
         self._machines: dict[int, tuple[Machine, Machine]] = {}
         self._same_machines: dict[Machine, Machine] = {}
         self._same_kinds: dict[Hashable, Node] = {}
         self._values: dict[Hashable, tuple[tuple[Node, ...], Any]] = {}
-        self._batch_values = RecentlyUsed[Hashable, tuple[tuple[Node, ...], Any]](MOST_BATCHES)
+        self._batch_values = RecentlyUsedCache[Hashable, tuple[tuple[Node, ...], Any]](MOST_BATCHES)
 
     def sums_of(self, accounts: PersistentTuple[Account]) -> FleetLimits:
         """Return what follows from the accounts of all nodes together."""
@@ -351,12 +351,12 @@ class ProblemCache:
             return kind
         known = self._machines.get(id(machine))
         if known is None:
-            nameless = without_names(machine)
+            nameless = machine_without_names(machine)
             same = self._same_machines.setdefault(nameless, nameless)
             known = self._machines[id(machine)] = machine, same
         key = id(known[1]), words, facts
         kind = self._same_kinds.get(key)
         if kind is None:
-            kind = self._same_kinds[key] = kind_of(node, known[1], words)
+            kind = self._same_kinds[key] = node_kind_of(node, known[1], words)
         alike[look] = kind
         return kind

@@ -25,7 +25,7 @@ from placer_models.problem.dimensions import (
     cell_dimensions,
 )
 from placer_models.problem.problem import Fit, Shape
-from placer_models.variants import variant_on
+from placer_models.variants import variant_index_on
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ def _on_kinds(
     first = len(requirements) - sum(len(spec.variants) for spec in several.values())
     found = {}
     for i, spec in several.items():
-        found[i] = tuple(first + variant_on(spec, kind) for kind in kinds)
+        found[i] = tuple(first + variant_index_on(spec, kind) for kind in kinds)
         first += len(spec.variants)
     return found
 

@@ -20,7 +20,7 @@ def never() -> bool:
 _HALTED: ContextVar[Callable[[], bool]] = ContextVar("halted", default=never)
 
 
-def current_stop() -> Callable[[], bool]:
+def stop_check_of_task() -> Callable[[], bool]:
     """Return what a task asks now and then: whether to end with what it has."""
     return _HALTED.get()
 

@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
-from placer.sweep.halting import SweepTaskHaltedError, current_stop
+from placer.sweep.halting import SweepTaskHaltedError, stop_check_of_task
 from placer.sweep.workers import InProcessWorker, SweepWorkerLoss, SweepWorkers, SweepWorkersError
 
 T = TypeVar("T")
@@ -68,7 +68,7 @@ def run_tasks(
     return SweepTaskResults(done, left, run.given_up)
 
 
-def each_result(
+def sweep_results_as_completed(
     work: Callable[[T], R],
     tasks: Sequence[T],
     workers: SweepWorkers | None = None,
@@ -220,7 +220,7 @@ class _Run(Generic[T, R]):
 
 def _unpack_and_do(packed: bytes) -> object:
     """Do a task that was sent as bytes, into which no executor looks."""
-    if current_stop()():
+    if stop_check_of_task()():
         raise SweepTaskHaltedError
     work, task = pickle.loads(packed)
     return work(task)

@@ -9,7 +9,7 @@ from placer_models.annotations.device_hint import (
     DeviceHint,
     DeviceLabelRequirement,
     DeviceTopologyScope,
-    HintOperator,
+    HintLabelOperator,
     device_strategies_of,
     hint_selects_device,
     read_device_hints,
@@ -37,8 +37,8 @@ def test_every_field_has_its_word() -> None:
     assert read_device_hints(text_of(GOOD[DEVICE_ALLOCATE_HINT])) == {
         "gpu": DeviceHint(scope=DeviceTopologyScope.NUMA_NODE),
         "rdma": DeviceHint(
-            selector=(DeviceLabelRequirement("type", HintOperator.IN, ("fakeW",)),),
-            vf_selector=(DeviceLabelRequirement("type", HintOperator.IN, ("general",)),),
+            selector=(DeviceLabelRequirement("type", HintLabelOperator.IN, ("fakeW",)),),
+            vf_selector=(DeviceLabelRequirement("type", HintLabelOperator.IN, ("general",)),),
             strategy=AllocateHintStrategy.REQUESTS_AS_COUNT,
             exclusive=DeviceExclusivePolicy.DEVICE_LEVEL,
         ),
@@ -48,10 +48,10 @@ def test_every_field_has_its_word() -> None:
 @pytest.mark.parametrize(
     ("requirement", "matched"),
     [
-        (DeviceLabelRequirement("port", HintOperator.EXISTS), [2]),
-        (DeviceLabelRequirement("port", HintOperator.DOES_NOT_EXIST), [0, 1]),
-        (DeviceLabelRequirement("type", HintOperator.IN, ("fast", "faster")), [1, 2]),
-        (DeviceLabelRequirement("port", HintOperator.NOT_IN, ("1",)), [0, 1]),
+        (DeviceLabelRequirement("port", HintLabelOperator.EXISTS), [2]),
+        (DeviceLabelRequirement("port", HintLabelOperator.DOES_NOT_EXIST), [0, 1]),
+        (DeviceLabelRequirement("type", HintLabelOperator.IN, ("fast", "faster")), [1, 2]),
+        (DeviceLabelRequirement("port", HintLabelOperator.NOT_IN, ("1",)), [0, 1]),
     ],
 )
 def test_a_selector_matches_as_in_kubernetes(
@@ -74,7 +74,7 @@ def test_a_selector_matches_as_in_kubernetes(
         (
             1,
             DeviceHint(
-                selector=(DeviceLabelRequirement("type", HintOperator.IN, ("fast",)),),
+                selector=(DeviceLabelRequirement("type", HintLabelOperator.IN, ("fast",)),),
                 strategy=AllocateHintStrategy.APPLY_FOR_ALL,
             ),
             nics(2, 1),
@@ -117,7 +117,7 @@ def test_a_hint_is_a_strategy_of_the_pod() -> None:
     """
     All of a node, or beside GPUs one for each switch; a count, or several whole ones, is none.
     """
-    fast = (DeviceLabelRequirement("type", HintOperator.IN, ("fast",)),)
+    fast = (DeviceLabelRequirement("type", HintLabelOperator.IN, ("fast",)),)
     every = DeviceHint(strategy=AllocateHintStrategy.APPLY_FOR_ALL)
     as_count = DeviceHint(strategy=AllocateHintStrategy.REQUESTS_AS_COUNT)
     gpus = DeviceRequest("gpu", 2, DeviceShare(percent=100))
@@ -139,7 +139,7 @@ def test_all_of_none_is_refused() -> None:
     Where no device matches, all devices cannot be had.
     """
     hint = DeviceHint(
-        (DeviceLabelRequirement("gone", HintOperator.EXISTS),),
+        (DeviceLabelRequirement("gone", HintLabelOperator.EXISTS),),
         None,
         AllocateHintStrategy.APPLY_FOR_ALL,
     )

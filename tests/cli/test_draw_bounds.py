@@ -2,7 +2,7 @@
 
 import pytest
 
-from placer_cli.draw.bounds import bounds_said
+from placer_cli.draw.bounds import priority_bound_lines
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.goals import BIND, placed_tier
 from placer_models.placement import Bottleneck, BoundSource, TierValue
@@ -24,7 +24,7 @@ def said(
     source: BoundSource = BoundSource.SUMS,
 ) -> list[str]:
     value = TierValue(placed_tier(0), 6, 8, False, source, binds)
-    return list(bounds_said([value], Instance(nodes, ())))
+    return list(priority_bound_lines([value], Instance(nodes, ())))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_what_binds_nothing_is_not_said() -> None:
         TierValue(BIND, 3, 2, False, BoundSource.MODEL),
     ]
 
-    assert list(bounds_said(tiers, Instance(NODES, ()))) == []
+    assert list(priority_bound_lines(tiers, Instance(NODES, ()))) == []
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,6 @@ def test_every_source_has_words(source: BoundSource) -> None:
     """
     value = TierValue(placed_tier(0), 6, 8, False, source)
 
-    (line,) = bounds_said([value], Instance(NODES, ()))
+    (line,) = priority_bound_lines([value], Instance(NODES, ()))
 
     assert line.startswith("placed.priority-0: 8 points at most, by ")

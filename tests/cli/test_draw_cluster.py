@@ -131,7 +131,8 @@ def test_nodes_that_are_offered_and_plain_amounts_are_told() -> None:
 
     lines = drawn(shown, placement, 130).splitlines()
     inside = text_of(
-        draw_node(shown.nodes[0], drawn_pods_by_node(shown, placement)["gpu-00"], Canvas(100)), 100
+        draw_node(shown.nodes[0], drawn_pods_by_node(shown, placement)["gpu-00"], Canvas(100)),
+        100,
     )
 
     assert any("gpu-00" in line and "rdma 2/12, licence 2/5" in line for line in lines)

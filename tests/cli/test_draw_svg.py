@@ -10,7 +10,7 @@ from placer_cli.app import main
 from placer_cli.draw.cluster import draw_cluster
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.residents import drawn_pods_by_node
-from placer_cli.draw.svg import svg
+from placer_cli.draw.svg import drawing_to_svg
 from placer_cli.exits import Exit
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -51,8 +51,8 @@ def test_nothing_hangs_on_fonts_or_blanks() -> None:
     residents = drawn_pods_by_node(instance, placement)
     node = instance.nodes[0]
     for text in (
-        svg(lambda canvas: draw_cluster(instance, residents, canvas), "busy"),
-        svg(lambda canvas: draw_node(node, residents[node.name], canvas), node.name),
+        drawing_to_svg(lambda canvas: draw_cluster(instance, residents, canvas), "busy"),
+        drawing_to_svg(lambda canvas: draw_node(node, residents[node.name], canvas), node.name),
     ):
         root = parsed(text)
         width, height = float(root.get("width", 0)), float(root.get("height", 0))
@@ -85,6 +85,6 @@ def test_names_with_marks_of_xml_are_words(tmp_path: Path) -> None:
     """
     Whatever a title says, the picture is well-formed and says it.
     """
-    root = parsed(svg(lambda canvas: "a <b> & c", "t & <u>"))
+    root = parsed(drawing_to_svg(lambda canvas: "a <b> & c", "t & <u>"))
     assert said(root) == ["a", "<b>", "&", "c"]
     assert root.findtext(f"{SVG}title") == "t & <u>"

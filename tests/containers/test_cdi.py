@@ -14,7 +14,7 @@ from node.node_documents import a_document, a_pod
 from placer.node.render.environment import environment_of
 from placer.node.render.folder import rendered_files
 from placer.node.targets import container_targets
-from placer_models.environment import value_fault
+from placer_models.environment import environment_value_fault
 from placer_models.node_placement import NodePod
 
 
@@ -34,7 +34,11 @@ def test_the_library_reads_every_variable_as_it_is_meant(tmp_path: Path) -> None
     draw = random.Random(27)
     letters = "\\\"'`$#;= \t%{}*~nr\ufeffé"
     drawn = ["".join(draw.choices(letters, k=draw.randint(0, 12))) for _ in range(1000)]
-    drawn += [a + chr(one) for one in range(0xA0, 0x11000, 7) if not value_fault(a := chr(one))]
+    drawn += [
+        a + chr(one)
+        for one in range(0xA0, 0x11000, 7)
+        if not environment_value_fault(a := chr(one))
+    ]
     pods = (with_values("a", list(awkward_values())), with_values("b", drawn))
     document = a_document(*pods)
     (tmp_path / "placer.json").write_text(rendered_files(document)["cdi/placer.json"])
@@ -42,7 +46,7 @@ def test_the_library_reads_every_variable_as_it_is_meant(tmp_path: Path) -> None
     done = subprocess.run([CDI_READER, tmp_path], capture_output=True, text=True)
 
     assert done.returncode == 0, done.stderr
-    assert all(value_fault(value) is None for value in drawn)
+    assert all(environment_value_fault(value) is None for value in drawn)
     read = json.loads(done.stdout)
     for target, name in zip(container_targets(document), ("a", "b"), strict=True):
         lines = read[f"placer.dev/container=default:{name}:main"]

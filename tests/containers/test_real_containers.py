@@ -16,7 +16,7 @@ from placer.node.cgroups import CPUS, MEMS, Cgroups
 from placer.node.discover import take_inventory, to_machine
 from placer.node.host import read_host
 from placer.node.mounts import MountError, kernel_cgroup_files
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device
@@ -37,7 +37,7 @@ class Machine:
         self.node = Node("here", replace(found, devices=GPUS))
         self.cpus = cgroups.effective("", CPUS)
         self.mems = format_cpu_list(cgroups.effective("", MEMS))
-        self._state = AppliedState(folder / "state")
+        self._state = AppliedStateFolder(folder / "state")
 
     def apply(self, *pods: NodePod, generation: int = 1):
         """Apply a document of the pods, and return it."""

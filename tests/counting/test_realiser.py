@@ -5,7 +5,7 @@ from dataclasses import replace
 from answers import expect
 from greedy.small import Numa, faults, gang, instance, machine, realised, spec
 from placer.counting.account import accounts_of
-from placer.counting.placements import Unrealisable, realise
+from placer.counting.placements import UnrealisableNode, realise
 from placer.greedy.place import place_greedily
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, RunningPod
@@ -23,9 +23,11 @@ def answer(world: Instance) -> Placement:
     return realised(world, place_greedily(build_problem(world)))
 
 
-def refused(world: Instance, choices: Choices) -> Unrealisable:
+def refused(world: Instance, choices: Choices) -> UnrealisableNode:
     accounts = accounts_of(world)
-    return expect(Unrealisable, realise(world, accounts, build_problem(world, accounts), choices))
+    return expect(
+        UnrealisableNode, realise(world, accounts, build_problem(world, accounts), choices)
+    )
 
 
 def test_pools_are_what_the_whole_placement_leaves() -> None:

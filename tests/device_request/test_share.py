@@ -12,8 +12,8 @@ from placer_models.device_share import (
     DeviceCapacity,
     DeviceShare,
     amounts_of_share,
+    share_amounts_left,
     share_fits,
-    share_left,
     whole_device_amounts,
     with_memory_in_both_units,
 )
@@ -106,7 +106,7 @@ def test_ten_tenths_fit_a_memory_of_any_size() -> None:
     left = whole_device_amounts(h100)
     for _ in range(10):
         assert share_fits(tenth, left)
-        left = share_left(left, tenth)
+        left = share_amounts_left(left, tenth)
 
     assert left == (100, 0)
     assert 10 * ceil(Fraction(H100_BYTES, 10)) > H100_BYTES

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from placer.counting.account import accounts_of
-from placer.counting.placements import Unrealisable, choices_from_placement, realise
+from placer.counting.placements import UnrealisableNode, choices_from_placement, realise
 from placer.judge.breaches import breaches, breaches_of_complete_placement
 from placer.judge.measure import measure
 from placer.search import exact
@@ -68,5 +68,5 @@ def _claimed_in(
     budget = Budget(SolveOptions(workers=1, time_limit_s=60))
     found = search_exactly(problem, choices, start, budget, str, trivial_tier_bounds(problem))
     placement = realise(instance, accounts, problem, found.solution or choices)
-    right = not isinstance(placement, Unrealisable) and not breaches(instance, placement)
+    right = not isinstance(placement, UnrealisableNode) and not breaches(instance, placement)
     return found.values, right

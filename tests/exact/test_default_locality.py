@@ -10,7 +10,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine
-from placer_models.cpsat.batch_model import units_of
+from placer_models.cpsat.batch_model import pod_units_of
 from placer_models.goals import LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
 from placer_models.placement import Placed
 from placer_models.policy import QosClass
@@ -98,6 +98,6 @@ def test_pods_with_memory_alone_are_counted_together() -> None:
     )
     owners = world(*(pod(f"p{i}", 2) for i in range(4)), nodes=[node(machine=BOX)])
 
-    assert len(units_of(build_problem(pool))) == 1
-    assert len(units_of(build_problem(owners))) == 4
-    assert len(units_of(joint_search.without_locality(build_problem(owners)))) == 1
+    assert len(pod_units_of(build_problem(pool))) == 1
+    assert len(pod_units_of(build_problem(owners))) == 4
+    assert len(pod_units_of(joint_search.without_locality(build_problem(owners)))) == 1

@@ -7,7 +7,7 @@ from exact_checks import check_exact, check_greedy
 from judge.cases import CASES
 from judge.hand import Case
 from placer_models.legal import spec_faults
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.rule}: {case.claim}")
@@ -18,7 +18,7 @@ def test_the_edge_is_where_the_judge_says(case: Case) -> None:
     Some worlds have pods that only a judge is asked about: solvers refuse them.
     """
     for instance in filter(None, (case.world, case.bad_world)):
-        if any(True for pod in pods_of(instance.gangs) for _ in spec_faults(pod.spec)):
+        if any(True for pod in pods_of_gangs(instance.gangs) for _ in spec_faults(pod.spec)):
             continue
         best = best_placement(instance)
         check_exact(instance, best)

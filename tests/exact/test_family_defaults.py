@@ -13,12 +13,12 @@ from placer.search.coarse import without_links
 from placer.state.batch import build_problem
 from placer_models import movable
 from placer_models.cpsat import families
-from placer_models.cpsat.batch_model import units_of
+from placer_models.cpsat.batch_model import pod_units_of
 from placer_models.cpsat.families import (
     FAMILIES,
     are_devices_exchangeable,
-    is_plain,
     may_be_counted_together,
+    takes_plain_amounts,
 )
 from placer_models.cpsat.family import ModelFamily
 from placer_models.movable import MOVABLE, may_move
@@ -73,7 +73,7 @@ def test_short_cuts_are_taken() -> None:
     shapes = [(problem, shape) for problem in problems for shape in range(len(problem.shapes))]
 
     assert any(may_be_counted_together(problem, shape) for problem, shape in shapes)
-    assert any(is_plain(problem, shape) for problem, shape in shapes)
+    assert any(takes_plain_amounts(problem, shape) for problem, shape in shapes)
     assert any(without_links(problem).nodes != problem.nodes for problem in problems)
     assert any(map(some_device_is_exchangeable, problems))
 
@@ -84,8 +84,8 @@ def test_a_family_that_says_nothing_closes_the_short_cuts() -> None:
     Pods are told apart, are no plain sums, and have just the devices that they have.
     """
     for problem in map(problem_of, WORLDS):
-        assert all(len(unit.pods) == 1 for unit in units_of(problem))
-        assert not any(is_plain(problem, shape) for shape in range(len(problem.shapes)))
+        assert all(len(unit.pods) == 1 for unit in pod_units_of(problem))
+        assert not any(takes_plain_amounts(problem, shape) for shape in range(len(problem.shapes)))
         assert without_links(problem).nodes == problem.nodes
         assert not some_device_is_exchangeable(problem)
 

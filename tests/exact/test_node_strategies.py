@@ -20,7 +20,7 @@ from placer_models.forecast import expected_demand_in
 from placer_models.goals import LEAST_REQUESTED, SPREAD_PAIRS, USABLE, Tier
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed, Placement
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 from placer_models.policy import QosClass
 from worlds import tiny_instance
 
@@ -129,7 +129,7 @@ def test_rooms_decide_many_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
 
     compared = decided = 0
     for instance, best in worlds(room_instance, 0, 1, 40):
-        if any(pod.spec.qos.owns_cpus for pod in pods_of(instance.gangs)):
+        if any(pod.spec.qos.owns_cpus for pod in pods_of_gangs(instance.gangs)):
             continue
         with monkeypatch.context() as patch:
             patch.setattr(brute_force, "measure", contrary)

@@ -62,8 +62,8 @@ from placer_models.cpsat.family import AddRule
 from placer_models.cpsat.functions import virtual_functions_fit_their_device
 from placer_models.cpsat.in_node_affinity import (
     a_pod_is_where_it_owns_cpus,
+    anti_affinity_holds_inside_a_node,
     pods_come_together_inside_a_node,
-    pods_keep_apart_inside_a_node,
 )
 from placer_models.cpsat.joint import (
     a_group_gives_both_joint_types,
@@ -161,7 +161,7 @@ WORLDS: dict[AddRule, MakeWorld] = {
     affine_pods_come_together: affinity_instance,
     domains_have_as_many_pods_as_allowed: spread_instance,
     a_pod_is_where_it_owns_cpus: in_node_affinity_instance,
-    pods_keep_apart_inside_a_node: in_node_affinity_instance,
+    anti_affinity_holds_inside_a_node: in_node_affinity_instance,
     pods_come_together_inside_a_node: in_node_affinity_instance,
     a_gang_gathers_where_it_must: network_instance,
     a_gang_spreads_where_it_must: network_instance,

@@ -24,7 +24,7 @@ from placer_models.expected import (
     alike_counted_together,
     expected_pod_streams,
     expected_shape_prices,
-    in_quanta,
+    worth_loss_in_quanta,
 )
 from placer_models.splitmix import random_number_at
 
@@ -156,7 +156,7 @@ def test_both_kernels_lose_the_same_steps_as_the_page(
             for taken in tried
         ]
         lost = [
-            in_quanta(
+            worth_loss_in_quanta(
                 slow.worth(demand, may, left)
                 - slow.worth(
                     demand,
@@ -189,7 +189,7 @@ def test_a_step_is_a_fortieth_of_a_gpu(lost: int, steps: int) -> None:
     """
     Rounded to the nearest; exactly half a step counts in favour of the place.
     """
-    assert in_quanta(lost) == steps
+    assert worth_loss_in_quanta(lost) == steps
 
 
 def test_where_no_node_has_a_gpu_nothing_is_lost() -> None:

@@ -5,7 +5,7 @@ from random import Random
 
 from features.feature import Feature, with_specs
 from placer_models.cluster import Instance
-from placer_models.host_ports import ANY_IP, HostPort, Protocol
+from placer_models.host_ports import ANY_IP, HostPort, PortProtocol
 from placer_models.pod import PodSpec
 
 PORTS = (80, 80, 443)
@@ -23,7 +23,7 @@ def with_host_ports(rng: Random, instance: Instance) -> Instance:
 
 
 def _port(rng: Random) -> HostPort:
-    protocol = rng.choice((Protocol.TCP, Protocol.TCP, Protocol.UDP))
+    protocol = rng.choice((PortProtocol.TCP, PortProtocol.TCP, PortProtocol.UDP))
     return HostPort(rng.choice(PORTS), protocol, rng.choice(IPS))
 
 

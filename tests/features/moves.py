@@ -10,7 +10,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.placement import Placed
-from placer_models.pod import Gang, Pod, PodSpec, pods_of
+from placer_models.pod import Gang, Pod, PodSpec, pods_of_gangs
 from placer_models.policy import GatherLevel
 
 
@@ -19,7 +19,7 @@ def with_moves(rng: Random, instance: Instance) -> Instance:
 
     Few of them, for all of a node's pods are tried in all places.
     """
-    specs = [pod.spec for pod in pods_of(instance.gangs)]
+    specs = [pod.spec for pod in pods_of_gangs(instance.gangs)]
     chosen = [rng.choice(specs) for _ in range(2 if 0 < len(specs) < 3 else 1)] if specs else []
     running = tuple(replace(runner, movable=False) for runner in instance.running)
     instance = replace(instance, running=running, move_budget=rng.choice((1, 1, 2)))

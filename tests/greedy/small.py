@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.counting.account import accounts_of
-from placer.counting.placements import Unrealisable, realise
+from placer.counting.placements import UnrealisableNode, realise
 from placer.greedy.node_table import GreedyNodeTable
 from placer.judge.breaches import Breach, breaches
 from placer.state.batch import build_problem
@@ -131,7 +131,7 @@ def realised(world: Instance, choices: Choices) -> Placement:
     """Turn choices into a placement that keeps every rule."""
     accounts = accounts_of(world)
     found = realise(world, accounts, build_problem(world, accounts), choices)
-    assert not isinstance(found, Unrealisable), found
+    assert not isinstance(found, UnrealisableNode), found
     return found
 
 

@@ -14,7 +14,7 @@ from greedy import roomy
 from greedy.small import Numa, gang, instance, machine, scanned, spec
 from mixed_worlds import mixed_instance
 from placer.greedy import node_table
-from placer.greedy.chooser import choose_respecting_others
+from placer.greedy.chooser import choose_keeping_rules_of_others
 from placer.greedy.columns import NodeColumnLayout, Numbers
 from placer.greedy.cost_bound import PlacementCostBound
 from placer.greedy.gather import gather_on_one_node
@@ -231,9 +231,9 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[NodeState]:
 
     def look(node: NodeState, *asked: Any) -> PricedChoice | None:
         into.append(node)
-        return choose_respecting_others(node, *asked)
+        return choose_keeping_rules_of_others(node, *asked)
 
-    monkeypatch.setattr(node_table, "choose_respecting_others", look)
+    monkeypatch.setattr(node_table, "choose_keeping_rules_of_others", look)
     return into
 
 

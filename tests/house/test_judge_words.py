@@ -43,7 +43,7 @@ TOLD_TWICE = {
         "cluster.Node.pages_in",
         "cluster.Node.table",
         "cluster.Node.topology_domain",
-        "cpuset.is_same",
+        "cpuset.is_same_cpu_set",
         "cpuset.cpus_without",
         "mig.MigProfile.type",
         "topology.Topology.memory_bytes",
@@ -114,7 +114,7 @@ TOLD_TWICE = {
     ),
     "illegal/test_running.py": (
         "illegal_running.counted_as_legal",
-        "illegal_running.illegality",
+        "illegal_running.illegality_text",
     ),
     "words/test_incremental.py": (
         "incremental.IncrementalAggregate.of",

@@ -27,7 +27,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device_share import DeviceShare
 from placer_models.host_ports import HostPort
-from placer_models.illegal_running import counted_as_legal, illegality
+from placer_models.illegal_running import counted_as_legal, illegality_text
 from placer_models.instance.writer import instance_to_dict
 from placer_models.legal import spec_faults
 from placer_models.machines.catalogue import load_machine
@@ -111,8 +111,8 @@ def test_what_is_counted_of_it_is_a_legal_pod(spec: PodSpec) -> None:
     counted = counted_as_legal(bad)
 
     assert [*spec_faults(counted.pod.spec)] == []
-    assert illegality(bad)
-    assert not illegality(counted)
+    assert illegality_text(bad)
+    assert not illegality_text(counted)
     assert not counted.movable
     assert counted_as_legal(counted) is counted
     assert counted.pod.spec.requests.memory_bytes == GIB
@@ -260,7 +260,7 @@ def test_it_holds_the_amounts_of_nodes_that_it_asks_for(rule: str) -> None:
     asked = one(
         Resources(1500, extended=(("licences", 2),)), LSR, host_ports=(HostPort(80, ip="10.0.0.7"),)
     )
-    assert illegality(running(asked))
+    assert illegality_text(running(asked))
     wanted = NODE_RESOURCES[rule].wanted
 
     counted = counted_as_legal(running(asked, cpuset=frozenset({0, 1})))
@@ -359,7 +359,7 @@ def check_world(seed: int, options: SolveOptions) -> int:
     rng, instance = Random(f"running-{seed}"), mixed_instance(seed)
     bad = tuple(spoilt(rng, r) if rng.random() < 0.7 else r for r in instance.running)
     instance = replace(instance, running=bad)
-    illegal = {runner.pod.key for runner in bad if illegality(runner)}
+    illegal = {runner.pod.key for runner in bad if illegality_text(runner)}
 
     answer = solve(instance, options)
 
@@ -445,7 +445,7 @@ def test_a_file_has_what_is_counted_of_it(spec: PodSpec, tmp_path: Path) -> None
     read = load_instance([file])
 
     (again,) = read.running
-    assert not illegality(again)
+    assert not illegality_text(again)
     assert (
         account_of(NODE, [again]).resources == account_of(NODE, [counted_as_legal(bad)]).resources
     )

@@ -2,7 +2,12 @@
 
 import pytest
 
-from placer_models.files.errors import counted, cpu_ids_text, cpus_with_verb, near_or_first_names
+from placer_models.files.errors import (
+    cpu_ids_text,
+    cpus_with_verb,
+    near_or_first_names,
+    number_with_noun,
+)
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
 
 
@@ -73,9 +78,9 @@ def test_one_is_not_several() -> None:
     """
     Nouns and verbs agree with their number.
     """
-    assert [counted(n, "CPU") for n in (0, 1, 1.0, 2, 0.5)] == [
+    assert [number_with_noun(n, "CPU") for n in (0, 1, 1.0, 2, 0.5)] == [
         "0 CPUs", "1 CPU", "1 CPU", "2 CPUs", "0.5 CPUs"
     ]  # fmt: skip
-    assert counted(12_345, "pod") == "12,345 pods"
+    assert number_with_noun(12_345, "pod") == "12,345 pods"
     assert (cpu_ids_text({3}), cpu_ids_text({3, 4})) == ("CPU 3", "CPUs 3-4")
     assert (cpus_with_verb({3}), cpus_with_verb({3, 4})) == ("CPU 3 is", "CPUs 3-4 are")

@@ -9,7 +9,7 @@ from instance_texts import instance_of_text, reread
 from placer.load import load_instance
 from placer_models.files.errors import InputError
 from placer_models.limits import ContainerLimits
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 
 HEAD = "apiVersion: placer/v1\nkind: Instance\nnodes: [{name: n0, machine: dgx-a100}]\n"
 
@@ -21,7 +21,7 @@ def pods(text: str) -> dict[str, tuple[tuple[str, ContainerLimits], ...]]:
 
     assert again.gangs == first.gangs
     assert again.running == first.running
-    waiting = list(pods_of(first.gangs))
+    waiting = list(pods_of_gangs(first.gangs))
     return {pod.name: pod.limits for pod in [*waiting, *(r.pod for r in first.running)]}
 
 
@@ -74,7 +74,7 @@ def test_limits_do_not_tell_pods_apart(tmp_path: Path) -> None:
         "- {name: b, requests: {cpu: 1, memory: 1Gi}}\n"
     )
 
-    first, second = pods_of(load_instance([file]).gangs)
+    first, second = pods_of_gangs(load_instance([file]).gangs)
 
     assert first.limits != second.limits
     assert first.spec == second.spec

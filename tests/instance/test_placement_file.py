@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from placer.load import load_placement
 from placer_models.cluster import Instance
-from placer_models.environment import value_fault
+from placer_models.environment import environment_value_fault
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
 from placer_models.goals import ALIGNMENT, placed_tier
@@ -36,7 +36,7 @@ CPUS = st.frozensets(st.integers(0, 300), max_size=20)
 NUMA = st.integers(0, 99)
 WORDS = st.text("abc-.0", min_size=1, max_size=8)
 VARIABLES = st.text("AB_", min_size=1, max_size=8)
-VALUES = st.text().filter(lambda value: value_fault(value) is None)
+VALUES = st.text().filter(lambda value: environment_value_fault(value) is None)
 
 
 def ascending(pairs: st.SearchStrategy[dict]) -> st.SearchStrategy[tuple]:

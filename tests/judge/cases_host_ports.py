@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from judge.hand import ALL_CPUS, Edge, node, put, world
-from placer_models.host_ports import HostPort, Protocol
+from placer_models.host_ports import HostPort, PortProtocol
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 
@@ -31,7 +31,7 @@ HOST_PORTS_EDGES = {
         HostPort(80), HostPort(81), HostPort(80), beside=HostPort(443)
     ),
     "host-ports: each protocol has ports of its own": _edge(
-        HostPort(53), HostPort(53), beside=HostPort(53, Protocol.UDP)
+        HostPort(53), HostPort(53), beside=HostPort(53, PortProtocol.UDP)
     ),
     "host-ports: addresses have ports of their own": _edge(
         HostPort(80, ip=HERE), HostPort(80, ip=HERE), beside=HostPort(80, ip=THERE)

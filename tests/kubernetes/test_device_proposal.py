@@ -12,7 +12,7 @@ from kubernetes_worlds import Json, device, node, pod, topology
 from placer.kubernetes.dump import read_dump
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
-from placer_models.illegal_running import illegality
+from placer_models.illegal_running import illegality_text
 from placer_models.kubernetes.device import DeviceObjectPart, device_part
 from placer_models.kubernetes.join import joined_node
 from placer_models.kubernetes.node import node_part
@@ -316,7 +316,7 @@ def test_nobody_asks_for_memory_twice(name: str, more: dict[str, str]) -> None:
     if not more:
         amounts |= {"kubernetes.io/gpu-core": "50"}
     instance, _ = read(node(), device(), pod("p", amounts, limits=amounts, **more))
-    said = [str(one.why) for one in instance.left_out] + [*map(illegality, instance.running)]
+    said = [str(one.why) for one in instance.left_out] + [*map(illegality_text, instance.running)]
     assert len(said) == 1, name
     assert "device-combination" in said[0], name
 

@@ -6,7 +6,7 @@ import pytest
 
 from kubernetes_worlds import Json, device, gpu, lsr, node, pod, topology
 from placer_models.device import VirtualFunction
-from placer_models.host_ports import HostPort, Protocol
+from placer_models.host_ports import HostPort, PortProtocol
 from placer_models.kubernetes.device import device_part
 from placer_models.kubernetes.node import node_part
 from placer_models.kubernetes.object_fields import ObjectError
@@ -436,7 +436,7 @@ def test_ports_of_the_node_are_those_of_app_containers_and_sidecars() -> None:
     udp = ports({"hostPort": 53, "containerPort": 53, "protocol": "UDP", "hostIP": "10.0.0.7"})
     sidecar, once = {**udp, "name": "s", "restartPolicy": "Always"}, {**udp, "name": "i"}
     of_apps = (HostPort(80),)
-    beside = HostPort(53, Protocol.UDP, "10.0.0.7")
+    beside = HostPort(53, PortProtocol.UDP, "10.0.0.7")
 
     def read(**spec: object) -> tuple[HostPort, ...]:
         return pod_part(pod(**spec)).constraints.host_ports

@@ -12,7 +12,7 @@ import yaml
 from kubernetes_worlds import Json, node, pod
 from placer_models.files.errors import InputError
 from placer_models.kubernetes.chunks import ListItemOrDocument, Utf8Reader
-from placer_models.kubernetes.plain_yaml import PlainYaml
+from placer_models.kubernetes.plain_yaml import PlainYamlReader
 from placer_models.kubernetes.yaml_events import LineKeepingStream, iterate_yaml_objects
 from placer_models.kubernetes.yaml_objects import yaml_parts
 
@@ -192,7 +192,7 @@ def test_equal_lines_share_no_lists_or_mappings() -> None:
     """
     An empty mapping of one object may be filled without another's.
     """
-    reader = PlainYaml()
+    reader = PlainYamlReader()
     one, other = reader.mapping("a: {}\nb: []\n"), reader.mapping("a: {}\nb: []\n")
     assert one is not None
     assert other is not None

@@ -10,7 +10,7 @@ from placer_models.kubernetes.object_fields import ObjectError, ObjectIdentity
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_terms import (
     ORDINARY,
-    TermContext,
+    AffinityTermContext,
     complete_spread_constraints,
     resolve_written_terms,
 )
@@ -20,7 +20,7 @@ from placer_models.topology_spread import SpreadConstraint
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def terms_of(found: Json, around: TermContext = ORDINARY) -> tuple[AffinityTerm, ...]:
+def terms_of(found: Json, around: AffinityTermContext = ORDINARY) -> tuple[AffinityTerm, ...]:
     """Return the terms of a pod of the namespace `default`, of which each can be met."""
     terms, lacks = resolve_written_terms(pod_part(found).constraints.affinity, "default", around)
     assert lacks == ()
@@ -57,7 +57,7 @@ def test_terms_of_pod_affinity_are_read() -> None:
     )
     named = {**zone, "namespaceSelector": {"matchLabels": {OF_NAMESPACES: "other"}}}
     found = pod(affinity={"podAntiAffinity": {required: [named]}})
-    (term,) = terms_of(found, TermContext(namespaces("other")))
+    (term,) = terms_of(found, AffinityTermContext(namespaces("other")))
     assert term.namespaces == ("other",)
 
 
@@ -119,7 +119,7 @@ def test_namespaces_are_selected_by_their_labels_as_far_as_they_are_told() -> No
     """
     One that nobody tells of is kept away from, and never company; its name is known.
     """
-    around = TermContext(
+    around = AffinityTermContext(
         namespaces("untold", prod={"env": "x"}, test={"env": "y"}, default={"env": "y"})
     )
     anyone = {"matchLabels": {}}
@@ -144,7 +144,7 @@ def test_namespaces_are_selected_by_their_labels_as_far_as_they_are_told() -> No
         (),
         ("required pod affinity that means no pod",),
     )
-    known = TermContext(namespaces(prod={}, default={}))
+    known = AffinityTermContext(namespaces(prod={}, default={}))
     assert terms_of(pod(affinity={"podAntiAffinity": {REQUIRED: [nobody]}}), known) == ()
 
 
@@ -152,12 +152,14 @@ def test_namespaces_are_selected_by_their_labels_as_far_as_they_are_told() -> No
     ("key", "around", "topology"),
     [
         (HOSTNAME, ORDINARY, ""),
-        (HOSTNAME, TermContext(hostnames_are_nodes=False), LABEL_OF_HOSTNAME),
+        (HOSTNAME, AffinityTermContext(hostnames_are_nodes=False), LABEL_OF_HOSTNAME),
         ("node", ORDINARY, LABEL_OF_NODE),
         ("zone", ORDINARY, "zone"),
     ],
 )
-def test_topology_keys_are_labels_of_nodes(key: str, around: TermContext, topology: str) -> None:
+def test_topology_keys_are_labels_of_nodes(
+    key: str, around: AffinityTermContext, topology: str
+) -> None:
     """
     A host name stands for the node where each has its own; `node` is no word of Kubernetes.
     """

@@ -9,17 +9,17 @@ from links.boards import Gpus, matrix
 from placer_models.device import Device
 from placer_models.links import (
     DeviceSet,
+    best_device_set_among_free,
     best_pair_minimum,
     best_pair_sum,
-    best_selection,
-    count_device_selections,
+    count_device_sets_among_free,
     counts_by_class,
     device_classes_by_links,
+    device_sets_among_free,
     lowest_free_minors,
     most_disjoint_sets,
     pair_minimum,
     pair_sum,
-    selections,
     usable_set_device_count,
 )
 from placer_models.links.heaviest import heaviest_sets
@@ -64,15 +64,15 @@ def test_sixteen_gpus_behind_one_switch_are_two_classes() -> None:
     assert DGX_2.board.classes == (tuple(range(8)), tuple(range(8, 16)))
     assert DGX_2.board.inner == (15000, 15000)
     assert DGX_2.board.across == ((15000, 15000), (15000, 15000))
-    assert count_device_selections(DGX_2.board, 8, (8, 8)) == 9
-    assert len(selections(DGX_2.board, 8, (8, 8))) == 9
+    assert count_device_sets_among_free(DGX_2.board, 8, (8, 8)) == 9
+    assert len(device_sets_among_free(DGX_2.board, 8, (8, 8))) == 9
 
 
 def test_twenty_four_partitions_are_four_classes() -> None:
     """
     Four APUs of six partitions: the best eight are six of one APU and two of another.
     """
-    best = best_selection(MI300A_24.board, 8, (6, 6, 6, 6))
+    best = best_device_set_among_free(MI300A_24.board, 8, (6, 6, 6, 6))
 
     assert MI300A_24.board.sizes == (6, 6, 6, 6)
     assert best is not None
@@ -86,7 +86,7 @@ def test_a_partly_taken_domain_is_filled_before_a_whole_one_is_broken() -> None:
     """
     One of six partitions is taken: a pod of one goes beside it, four pairs of four stay.
     """
-    best = best_selection(MI300A_24.board, 1, (6, 6, 5, 6))
+    best = best_device_set_among_free(MI300A_24.board, 1, (6, 6, 5, 6))
 
     assert best is not None
     assert best.counts == (0, 0, 1, 0)
@@ -96,7 +96,7 @@ def test_singles_leave_bridged_pairs_whole() -> None:
     """
     With GPU 0 gone, the next single GPU is its widowed partner, not half of a pair.
     """
-    best = best_selection(BRIDGED.board, 1, counts_by_class(BRIDGED.board, range(1, 8)))
+    best = best_device_set_among_free(BRIDGED.board, 1, counts_by_class(BRIDGED.board, range(1, 8)))
 
     assert best is not None
     assert lowest_free_minors(BRIDGED.board, best.counts, range(1, 8)) == (1,)
@@ -110,7 +110,7 @@ def test_a_gpu_off_the_fabric_goes_to_the_pod_that_needs_no_link() -> None:
     dead = [(2, other) for other in range(8) if other != 2]
     board = world(links(8, 90000, {6300: dead}), [0] * 4 + [1] * 4).board
 
-    best = best_selection(board, 1, board.sizes)
+    best = best_device_set_among_free(board, 1, board.sizes)
 
     assert board.classes == ((0, 1, 3), (2,), (4, 5, 6, 7))
     assert best is not None
@@ -124,7 +124,7 @@ def test_the_slowest_pair_counts_before_the_sum() -> None:
     speeds = {50: [(0, 1), (0, 2)], 20: [(3, 4), (3, 5), (4, 5)]}
     chain = world(links(6, 10, speeds), [0] * 6)
 
-    best = best_selection(chain.board, 3, chain.board.sizes)
+    best = best_device_set_among_free(chain.board, 3, chain.board.sizes)
 
     assert chain.board.classes == ((0,), (1, 2), (3, 4, 5))
     assert best == DeviceSet((0, 0, 3), pair_minimum=20, pair_sum=60)
@@ -161,7 +161,7 @@ def test_a_pod_stays_on_one_numa_node_where_links_allow_it() -> None:
     """
     Six free GPUs at equal speed, two on NUMA node 0 and four on 1: four go to node 1.
     """
-    best = best_selection(DGX_2.board, 4, (2, 4))
+    best = best_device_set_among_free(DGX_2.board, 4, (2, 4))
 
     assert best is not None
     assert best.counts == (0, 4)
@@ -181,7 +181,7 @@ def test_a_rack_of_72_gpus_is_counted_and_not_listed() -> None:
     Eighteen trays of four behind one switch: any 36 are equal, so they fill nine trays.
     """
     rack = world(blocks(72, 72, 90000, 0), [i // 4 for i in range(72)])
-    best = best_selection(rack.board, 36, rack.board.sizes)
+    best = best_device_set_among_free(rack.board, 36, rack.board.sizes)
 
     assert best is not None
     assert best.counts == (4,) * 9 + (0,) * 9
@@ -253,8 +253,8 @@ def test_an_empty_board_has_no_sets_but_the_empty_one() -> None:
 
     assert board.sizes == ()
     assert best_pair_minimum(board, 1) is None
-    assert best_selection(board, 1, ()) is None
-    assert selections(board, 0, ())[0].counts == ()
+    assert best_device_set_among_free(board, 1, ()) is None
+    assert device_sets_among_free(board, 0, ())[0].counts == ()
     assert usable_set_device_count(board, ()) == 0
 
 
@@ -262,8 +262,8 @@ def test_no_set_has_a_negative_size() -> None:
     """
     Asked for fewer than no devices, there is no selection.
     """
-    assert selections(DGX_2.board, -1, (8, 8)) == ()
-    assert count_device_selections(DGX_2.board, -1, (8, 8)) == 0
+    assert device_sets_among_free(DGX_2.board, -1, (8, 8)) == ()
+    assert count_device_sets_among_free(DGX_2.board, -1, (8, 8)) == 0
 
 
 def test_the_order_of_devices_does_not_matter() -> None:

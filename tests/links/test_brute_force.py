@@ -5,16 +5,16 @@ from hypothesis import strategies as st
 
 from links.boards import SIZES, random_free, random_gpus
 from placer_models.links import (
+    best_device_set_among_free,
     best_pair_minimum,
     best_pair_sum,
-    best_selection,
-    count_device_selections,
+    count_device_sets_among_free,
     counts_by_class,
+    device_sets_among_free,
     lowest_free_minors,
     most_disjoint_sets,
     pair_minimum,
     pair_sum,
-    selections,
     usable_set_device_count,
 )
 from placer_models.links.heaviest import heaviest_sets
@@ -75,9 +75,9 @@ def test_selections_are_all_the_sets_there_are_best_first(seed: int) -> None:
     free = random_free(seed, world)
 
     for size in range(len(free) + 2):
-        found = selections(world.board, size, counts_by_class(world.board, free))
+        found = device_sets_among_free(world.board, size, counts_by_class(world.board, free))
         sets = {counts_by_class(world.board, chosen): chosen for chosen in world.sets(size, free)}
-        assert len(found) == count_device_selections(
+        assert len(found) == count_device_sets_among_free(
             world.board, size, counts_by_class(world.board, free)
         )
         assert {s.counts for s in found} == sets.keys()
@@ -125,13 +125,13 @@ def test_the_best_selection_is_the_best_of_all_free_sets(seed: int) -> None:
 
     for size in range(len(free) + 1):
         best = max(world.worth(chosen, free) for chosen in world.sets(size, free))
-        found = best_selection(world.board, size, counts)
+        found = best_device_set_among_free(world.board, size, counts)
         assert found is not None
         chosen = frozenset(lowest_free_minors(world.board, found.counts, free))
         assert chosen <= free
         assert world.worth(chosen, free) == best
         assert (found.pair_minimum, found.pair_sum) == best[:2]
-    assert best_selection(world.board, len(free) + 1, counts) is None
+    assert best_device_set_among_free(world.board, len(free) + 1, counts) is None
 
 
 @given(seeds)

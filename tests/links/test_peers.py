@@ -12,10 +12,10 @@ import pytest
 from links.boards import Gpus, gpus, rows
 from placer_models.links import (
     DeviceSet,
-    best_selection,
+    best_device_set_among_free,
     counts_by_class,
+    device_sets_among_free,
     lowest_free_minors,
-    selections,
 )
 
 Sets = list[frozenset[int]]
@@ -32,14 +32,14 @@ def choose(
         return frozenset()
     counts = counts_by_class(world.board, free)
     least = counts_by_class(world.board, required)
-    best: DeviceSet | None = best_selection(world.board, size, counts)
+    best: DeviceSet | None = best_device_set_among_free(world.board, size, counts)
     if required:
         # Required GPUs are no word of ours: of all selections that have room for them,
         # the best by links, then the one on the fewest NUMA nodes and switches.
         best = max(
             (
                 s
-                for s in selections(world.board, size, counts)
+                for s in device_sets_among_free(world.board, size, counts)
                 if all(have >= need for have, need in zip(s.counts, least, strict=True))
             ),
             key=lambda s: (s.pair_minimum, s.pair_sum, *_nearness(world, s)),

@@ -17,7 +17,7 @@ from placer.node.agent.inbox import InboxFolder
 from placer.node.cgroup_files import KernelCgroupFiles
 from placer.node.cgroups import CPU, CPUSET, Cgroups
 from placer.node.host import HostMachine
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.instance.node_file import node_placement_to_dict
@@ -75,7 +75,7 @@ class BesideATenant:
         self.agent = Agent(
             self.cgroups,
             lambda: HostMachine("n0", self.all),
-            AppliedState(folder / "state"),
+            AppliedStateFolder(folder / "state"),
             InboxFolder(self.documents, "n0"),
             root=f"{self.top}/placer",
         )

@@ -6,7 +6,7 @@ import pytest
 
 from node.fake_cgroupfs import FakeV1, FakeV2
 from placer.node.cgroups import Cgroups
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 
 
 @pytest.fixture(params=[1, 2])
@@ -16,6 +16,6 @@ def cgroups(request: pytest.FixtureRequest) -> Cgroups:
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> AppliedState:
+def state(tmp_path: Path) -> AppliedStateFolder:
     """The folder of the journal."""
-    return AppliedState(tmp_path)
+    return AppliedStateFolder(tmp_path)

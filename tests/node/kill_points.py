@@ -12,7 +12,7 @@ from typing import Any
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import GIB, a_document, a_node, a_pod
 from node.systemd_stand_in import written
-from placer.node.apply import apply, carry_out, recover_apply
+from placer.node.apply import apply, carry_out_cgroup_plan, recover_apply
 from placer.node.cgroups import Cgroups
 from placer.node.container_lookup import container_cgroup_path
 from placer.node.cpu_order import qos_classes_may_not_share_cpu
@@ -20,8 +20,8 @@ from placer.node.errors import ObserveOnlyError, RefusedByNodeError
 from placer.node.host import HostMachine
 from placer.node.plan import CgroupPlan, cgroup_plan_of
 from placer.node.pools import pools_of
-from placer.node.state import AppliedState
-from placer.node.systemd_units import SystemdError, UnitProperty
+from placer.node.state import AppliedStateFolder
+from placer.node.systemd_units import SystemdError, SystemdUnitProperty
 from placer.node.targets import container_targets
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.limits import ContainerLimits
@@ -143,7 +143,7 @@ class KilledUnits:
     def trouble(self) -> str:
         return ""
 
-    def set(self, unit: str, properties: Sequence[UnitProperty]) -> None:
+    def set(self, unit: str, properties: Sequence[SystemdUnitProperty]) -> None:
         self.settle()
         (one,) = properties
         file, text = written(one.bus_name, one.value) or ("", "")
@@ -164,7 +164,7 @@ class KilledUnits:
         self._asked.clear()
 
 
-class KilledState(AppliedState):
+class KilledState(AppliedStateFolder):
     """The journal in memory, written by a process that may end before and after each change."""
 
     def __init__(self) -> None:
@@ -298,7 +298,7 @@ class Transition:
         try:
             recover_apply(cgroups, state)
             if not only_recover and state.applied() != self.after:
-                carry_out(self.after, self.plan, cgroups, state)
+                carry_out_cgroup_plan(self.after, self.plan, cgroups, state)
         except Killed:
             pass
         return files

@@ -16,7 +16,7 @@ from placer.node.cgroups import Cgroups
 from placer.node.host import HostMachine
 from placer.node.operations import perform_cgroup_operation
 from placer.node.plan import cgroup_plan_of
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.device import Device
 from placer_models.instance.node_file import node_placement_to_dict
@@ -44,7 +44,7 @@ class Node:
         found = Agent(
             self.cgroups,
             lambda: self.host,
-            AppliedState(self.folder / "state"),
+            AppliedStateFolder(self.folder / "state"),
             InboxFolder(self.documents, "n0"),
             clock=lambda: self.now_s,
             **options,
@@ -374,7 +374,7 @@ def test_a_restart_takes_back_what_was_begun_and_knows_the_document(node, done):
     node.agent()
     moved = a_document(a_pod("a", LSE, "6-7"), a_pod("b", LSR, "0"), a_pod("c", LS), generation=2)
     plan = cgroup_plan_of(moved, node.cgroups, node.host, previous=THREE)
-    AppliedState(node.folder / "state").begin(moved, plan)
+    AppliedStateFolder(node.folder / "state").begin(moved, plan)
     for operation in plan.operations[:done]:
         perform_cgroup_operation(operation, node.cgroups)
 

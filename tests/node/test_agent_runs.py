@@ -26,7 +26,7 @@ from placer.node.agent.run import AgentOptions, run_agent
 from placer.node.cgroup_files import CgroupFiles
 from placer.node.cgroups import CPU, CPUS, CPUSET, MEMORY, PIDS, Cgroups
 from placer.node.errors import RefusedByNodeError
-from placer.node.state import OBSERVE_ONLY, AppliedState
+from placer.node.state import OBSERVE_ONLY, AppliedStateFolder
 from placer_cli.exits import Exit
 from placer_models.cpuset import format_cpu_list
 from placer_models.instance.node_file import node_placement_to_dict
@@ -393,7 +393,7 @@ def test_two_agents_of_one_node_are_refused(here: World) -> None:
 
     def happens() -> None:
         here.hear("READY=1")
-        second = AppliedState(here.folder / "state").locked()
+        second = AppliedStateFolder(here.folder / "state").locked()
         with pytest.raises(RefusedByNodeError, match="another Placer works with"), second:
             pass
         assert here.asked("/healthz")[0] == 200

@@ -11,7 +11,7 @@ from placer.node.cgroups import Cgroups
 from placer.node.errors import ImpossibleDocumentError, ObserveOnlyError, RefusedByNodeError
 from placer.node.host import HostMachine
 from placer.node.plan import cgroup_plan_of
-from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedState
+from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedStateFolder
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.limits import ContainerLimits
 from placer_models.policy import QosClass
@@ -38,7 +38,7 @@ def says(cgroups: Cgroups, controller: str, pod: str, file: str) -> str:
     return cgroups.files.read(path)
 
 
-def test_each_class_gets_its_cpus(cgroups: Cgroups, state: AppliedState) -> None:
+def test_each_class_gets_its_cpus(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     LSE alone, LSR with BE, LS in what nobody owns, BE in all but what LSE pods own.
     """
@@ -51,7 +51,7 @@ def test_each_class_gets_its_cpus(cgroups: Cgroups, state: AppliedState) -> None
     assert [cpus_in(cgroups, pod) for pod in "abcd"] == ["0-1", "2", "3-7", "2-7"]
 
 
-def test_memory_comes_from_where_it_is_placed(cgroups: Cgroups, state: AppliedState) -> None:
+def test_memory_comes_from_where_it_is_placed(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     A pod with CPUs of its own has its memory where the placement says, a pool pod anywhere (C19).
     """
@@ -62,7 +62,7 @@ def test_memory_comes_from_where_it_is_placed(cgroups: Cgroups, state: AppliedSt
     assert [mems_in(cgroups, pod) for pod in "ac"] == ["1", "0-1"]
 
 
-def test_limits_and_weights_are_written(cgroups: Cgroups, state: AppliedState) -> None:
+def test_limits_and_weights_are_written(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     A CPU limit is a quota but for pods with CPUs of their own; requests are weights.
     """
@@ -87,7 +87,7 @@ def test_limits_and_weights_are_written(cgroups: Cgroups, state: AppliedState) -
     assert says(cgroups, "pids", "a", "pids.max") == "100"
 
 
-def test_limits_that_are_gone_are_taken_away(cgroups: Cgroups, state: AppliedState) -> None:
+def test_limits_that_are_gone_are_taken_away(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     A cgroup of ours says what the document says, also where it says nothing any more.
     """
@@ -108,7 +108,9 @@ def test_limits_that_are_gone_are_taken_away(cgroups: Cgroups, state: AppliedSta
     assert apply(with_limits, cgroups, HOST, state).plan.operations == ()
 
 
-def test_a_root_that_is_a_unit_of_systemd_is_refused(cgroups: Cgroups, state: AppliedState) -> None:
+def test_a_root_that_is_a_unit_of_systemd_is_refused(
+    cgroups: Cgroups, state: AppliedStateFolder
+) -> None:
     """
     systemd writes it again; a cgroup below a delegated unit is Placer's to write.
     """
@@ -123,7 +125,9 @@ def test_a_root_that_is_a_unit_of_systemd_is_refused(cgroups: Cgroups, state: Ap
 
 
 @pytest.mark.parametrize("root", ["", "/placer", "a//b", "../up", "a/./b", "placer/"])
-def test_a_root_is_a_path_of_plain_names(cgroups: Cgroups, state: AppliedState, root: str) -> None:
+def test_a_root_is_a_path_of_plain_names(
+    cgroups: Cgroups, state: AppliedStateFolder, root: str
+) -> None:
     """
     Anything else is refused before it reaches the kernel.
     """
@@ -133,7 +137,7 @@ def test_a_root_is_a_path_of_plain_names(cgroups: Cgroups, state: AppliedState, 
         apply(a_document(a_pod("a")), cgroups, HOST, state, root=root)
 
 
-def test_what_is_applied_is_not_applied_again(cgroups: Cgroups, state: AppliedState) -> None:
+def test_what_is_applied_is_not_applied_again(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     The second time there is nothing to do, and nothing is written.
     """
@@ -147,7 +151,7 @@ def test_what_is_applied_is_not_applied_again(cgroups: Cgroups, state: AppliedSt
     assert {file.name: file.stat().st_mtime_ns for file in state.folder.iterdir()} == before
 
 
-def test_pools_follow_when_pods_come_and_go(cgroups: Cgroups, state: AppliedState) -> None:
+def test_pools_follow_when_pods_come_and_go(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     The shared pool shrinks for a new owner and grows again when it is gone (C7).
     """
@@ -163,7 +167,7 @@ def test_pools_follow_when_pods_come_and_go(cgroups: Cgroups, state: AppliedStat
 
 
 def test_a_pod_that_is_gone_and_still_runs_shares_what_is_shared(
-    cgroups: Cgroups, state: AppliedState
+    cgroups: Cgroups, state: AppliedStateFolder
 ) -> None:
     """
     Its CPUs are given away, so it must leave them: its cgroup stays until its processes end.
@@ -176,7 +180,9 @@ def test_a_pod_that_is_gone_and_still_runs_shares_what_is_shared(
     assert [cpus_in(cgroups, pod) for pod in "abc"] == ["4-7", "0-3", "4-7"]
 
 
-def test_pods_change_places_over_the_shared_pool(cgroups: Cgroups, state: AppliedState) -> None:
+def test_pods_change_places_over_the_shared_pool(
+    cgroups: Cgroups, state: AppliedStateFolder
+) -> None:
     """
     In a circle of owners one is parked on the shared pool meanwhile.
     """
@@ -189,7 +195,9 @@ def test_pods_change_places_over_the_shared_pool(cgroups: Cgroups, state: Applie
     assert [cpus_in(cgroups, pod) for pod in "ab"] == ["1", "0"]
 
 
-def test_without_a_shared_cpu_a_circle_is_refused(cgroups: Cgroups, state: AppliedState) -> None:
+def test_without_a_shared_cpu_a_circle_is_refused(
+    cgroups: Cgroups, state: AppliedStateFolder
+) -> None:
     """
     It is refused before the first write.
     """
@@ -203,7 +211,7 @@ def test_without_a_shared_cpu_a_circle_is_refused(cgroups: Cgroups, state: Appli
     assert not (state.folder / JOURNAL).exists()
 
 
-def test_containers_of_a_pod_have_their_parts(cgroups: Cgroups, state: AppliedState) -> None:
+def test_containers_of_a_pod_have_their_parts(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     The CPUs of a pod are parted among its containers.
     """
@@ -232,7 +240,7 @@ def kubelets(cgroups: Cgroups, *paths: str) -> HostMachine:
 
 
 def test_containers_of_the_kubelet_are_found_by_the_uid_of_the_pod(
-    cgroups: Cgroups, state: AppliedState
+    cgroups: Cgroups, state: AppliedStateFolder
 ) -> None:
     """
     Only their cpusets are written, and nothing above them.
@@ -248,7 +256,7 @@ def test_containers_of_the_kubelet_are_found_by_the_uid_of_the_pod(
 
 
 def test_containers_of_one_pod_are_told_apart_by_their_ids(
-    cgroups: Cgroups, state: AppliedState
+    cgroups: Cgroups, state: AppliedStateFolder
 ) -> None:
     """
     Without ids nobody knows whose CPUs are whose: all of them are on the CPUs of the pod.
@@ -269,7 +277,7 @@ def test_containers_of_one_pod_are_told_apart_by_their_ids(
     assert sets == [{0}, {1, 2}]
 
 
-def test_a_container_that_does_not_run_is_told(cgroups: Cgroups, state: AppliedState) -> None:
+def test_a_container_that_does_not_run_is_told(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     The kubelet's cgroups are not ours to make; the pool shrinks for it all the same.
     """
@@ -281,7 +289,7 @@ def test_a_container_that_does_not_run_is_told(cgroups: Cgroups, state: AppliedS
 
 @pytest.mark.parametrize("unit", ["cri-containerd-c1.scope", "c1"])
 def test_a_cgroup_of_systemd_is_only_observed(
-    cgroups: Cgroups, state: AppliedState, unit: str
+    cgroups: Cgroups, state: AppliedStateFolder, unit: str
 ) -> None:
     """
     systemd writes the cgroup of a unit again at each reload: there are no two writers.
@@ -305,7 +313,7 @@ def test_a_cgroup_of_systemd_is_only_observed(
     [("", "the kubelet's static CPU policy"), ("cpu_manager_state is corrupt", "is corrupt")],
 )
 def test_beside_the_kubelets_static_policy_all_is_only_observed(
-    cgroups: Cgroups, state: AppliedState, fault: str, words: str
+    cgroups: Cgroups, state: AppliedStateFolder, fault: str, words: str
 ) -> None:
     """
     Who else gives CPUs out is not fought with, nor who may do so for all we can read (C16).
@@ -319,7 +327,7 @@ def test_beside_the_kubelets_static_policy_all_is_only_observed(
     assert not cgroups.exists("placer")
 
 
-def test_a_missing_controller_above_is_named(state: AppliedState) -> None:
+def test_a_missing_controller_above_is_named(state: AppliedStateFolder) -> None:
     """
     The cgroup above our root is not ours: it is named, with what to write there.
     """
@@ -334,7 +342,7 @@ def test_a_missing_controller_above_is_named(state: AppliedState) -> None:
     assert not files.exists("placer")
 
 
-def test_cpus_that_are_offline_are_refused(cgroups: Cgroups, state: AppliedState) -> None:
+def test_cpus_that_are_offline_are_refused(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     An owner needs them; a pool goes on without them.
     """
@@ -348,7 +356,9 @@ def test_cpus_that_are_offline_are_refused(cgroups: Cgroups, state: AppliedState
     assert cpus_in(cgroups, "c") == "2,4-7"
 
 
-def test_a_document_for_another_machine_is_refused(cgroups: Cgroups, state: AppliedState) -> None:
+def test_a_document_for_another_machine_is_refused(
+    cgroups: Cgroups, state: AppliedStateFolder
+) -> None:
     """
     CPUs that this machine never had say that another one is meant.
     """
@@ -356,7 +366,7 @@ def test_a_document_for_another_machine_is_refused(cgroups: Cgroups, state: Appl
         apply(a_document(a_pod("a"), node=a_node(16)), cgroups, HOST, state)
 
 
-def test_overlapping_owners_are_refused(cgroups: Cgroups, state: AppliedState) -> None:
+def test_overlapping_owners_are_refused(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     A CPU has one owner; the judge's words say who.
     """
@@ -368,7 +378,7 @@ def test_overlapping_owners_are_refused(cgroups: Cgroups, state: AppliedState) -
     assert not cgroups.exists("placer")
 
 
-def test_a_pool_without_cpus_is_refused(cgroups: Cgroups, state: AppliedState) -> None:
+def test_a_pool_without_cpus_is_refused(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     A pod of a pool needs a CPU.
     """
@@ -378,7 +388,7 @@ def test_a_pool_without_cpus_is_refused(cgroups: Cgroups, state: AppliedState) -
         apply(document, cgroups, HOST, state)
 
 
-def test_an_older_document_is_refused(cgroups: Cgroups, state: AppliedState) -> None:
+def test_an_older_document_is_refused(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     A lower generation is out of date.
     """
@@ -391,7 +401,7 @@ def test_an_older_document_is_refused(cgroups: Cgroups, state: AppliedState) -> 
 
 
 def test_other_content_of_the_same_generation_is_refused(
-    cgroups: Cgroups, state: AppliedState
+    cgroups: Cgroups, state: AppliedStateFolder
 ) -> None:
     """
     Also by the next process; the same content again is fine.
@@ -399,7 +409,7 @@ def test_other_content_of_the_same_generation_is_refused(
     first = a_document(a_pod("a"), generation=5)
     apply(first, cgroups, HOST, state)
 
-    for again in (state, AppliedState(state.folder)):
+    for again in (state, AppliedStateFolder(state.folder)):
         with pytest.raises(
             ImpossibleDocumentError, match=r"says something else .* generation 5; .* 6"
         ):
@@ -410,7 +420,7 @@ def test_other_content_of_the_same_generation_is_refused(
 
 
 def test_what_was_refused_does_not_take_the_generation(
-    cgroups: Cgroups, state: AppliedState
+    cgroups: Cgroups, state: AppliedStateFolder
 ) -> None:
     """
     Only what was applied counts: a mended document may have the number of the one it mends.
@@ -424,7 +434,7 @@ def test_what_was_refused_does_not_take_the_generation(
     assert cpus_in(cgroups, "a") == "0-6"
 
 
-def test_a_missing_right_is_named(cgroups: Cgroups, state: AppliedState) -> None:
+def test_a_missing_right_is_named(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     Who may not write is told where, and nothing has changed.
     """
@@ -436,7 +446,7 @@ def test_a_missing_right_is_named(cgroups: Cgroups, state: AppliedState) -> None
     assert not (state.folder / JOURNAL).exists()
 
 
-def test_a_read_only_mount_is_named(cgroups: Cgroups, state: AppliedState) -> None:
+def test_a_read_only_mount_is_named(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     So is a file system that was mounted read-only.
     """
@@ -446,7 +456,7 @@ def test_a_read_only_mount_is_named(cgroups: Cgroups, state: AppliedState) -> No
         apply(a_document(a_pod("a")), cgroups, HOST, state)
 
 
-def test_a_limit_below_what_is_used_is_refused(cgroups: Cgroups, state: AppliedState) -> None:
+def test_a_limit_below_what_is_used_is_refused(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     The kernel would end processes to keep it.
     """
@@ -469,7 +479,7 @@ def test_a_limit_below_what_is_used_is_refused(cgroups: Cgroups, state: AppliedS
 @pytest.mark.parametrize("name", [JOURNAL, COMMITTED])
 @pytest.mark.parametrize("damage", ["cut", "changed", "rewritten", "empty"])
 def test_a_damaged_journal_stops_everything(
-    cgroups: Cgroups, state: AppliedState, name: str, damage: str
+    cgroups: Cgroups, state: AppliedStateFolder, name: str, damage: str
 ) -> None:
     """
     What was being done is not known, so nothing is written until somebody has looked.
@@ -491,7 +501,7 @@ def test_a_damaged_journal_stops_everything(
 
 
 def test_a_full_disk_refuses_before_the_first_write(
-    cgroups: Cgroups, state: AppliedState, monkeypatch: pytest.MonkeyPatch
+    cgroups: Cgroups, state: AppliedStateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     Without a journal nothing is changed.
@@ -511,7 +521,9 @@ def test_a_full_disk_refuses_before_the_first_write(
     assert not (state.folder / JOURNAL).exists()
 
 
-def test_who_could_not_take_it_back_only_observes(cgroups: Cgroups, state: AppliedState) -> None:
+def test_who_could_not_take_it_back_only_observes(
+    cgroups: Cgroups, state: AppliedStateFolder
+) -> None:
     """
     An undo that fails is written down, and stops the next run as well.
     """
@@ -539,7 +551,7 @@ def test_who_could_not_take_it_back_only_observes(cgroups: Cgroups, state: Appli
     assert cpus_in(cgroups, "a") == "0-2"
 
 
-def test_a_plan_says_from_what_to_what_and_why(cgroups: Cgroups, state: AppliedState) -> None:
+def test_a_plan_says_from_what_to_what_and_why(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     A plan is data, made without a write.
     """
@@ -555,7 +567,7 @@ def test_a_plan_says_from_what_to_what_and_why(cgroups: Cgroups, state: AppliedS
     assert not cgroups.exists("placer/a@default")
 
 
-def test_cgroups_inside_a_container_move_with_it(state: AppliedState) -> None:
+def test_cgroups_inside_a_container_move_with_it(state: AppliedStateFolder) -> None:
     """
     On version 1 what is inside would hold the container back.
     """
@@ -571,7 +583,7 @@ def test_cgroups_inside_a_container_move_with_it(state: AppliedState) -> None:
 
 
 def test_a_container_below_a_cgroup_that_lacks_its_cpus_stops_no_other(
-    cgroups: Cgroups, state: AppliedState
+    cgroups: Cgroups, state: AppliedStateFolder
 ) -> None:
     """
     What is above is not ours: it is named, with what it has, and the others are done.
@@ -589,7 +601,7 @@ def test_a_container_below_a_cgroup_that_lacks_its_cpus_stops_no_other(
 
 
 def test_without_a_commit_all_is_taken_back(
-    cgroups: Cgroups, state: AppliedState, monkeypatch: pytest.MonkeyPatch
+    cgroups: Cgroups, state: AppliedStateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     A disk that takes the journal and not the commit: a restart would take it back, too.
@@ -610,7 +622,7 @@ def test_without_a_commit_all_is_taken_back(
 
 
 def test_after_the_commit_a_full_disk_takes_nothing_back(
-    cgroups: Cgroups, state: AppliedState, monkeypatch: pytest.MonkeyPatch
+    cgroups: Cgroups, state: AppliedStateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     The node does what the document says; the next run writes that down.
@@ -631,7 +643,7 @@ def test_after_the_commit_a_full_disk_takes_nothing_back(
     assert done.plan.operations == ()
 
 
-def test_the_effect_is_proven_not_believed(cgroups: Cgroups, state: AppliedState) -> None:
+def test_the_effect_is_proven_not_believed(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     A kernel that takes a set and gives another one: the write succeeded, and is taken back.
     """

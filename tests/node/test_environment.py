@@ -19,7 +19,12 @@ from placer.node.render.environment import (
 )
 from placer.node.render.folder import rendered_files
 from placer.node.targets import container_targets
-from placer_models.environment import MAX_VALUE_BYTES, Env, value_fault, variable_name_fault
+from placer_models.environment import (
+    MAX_VALUE_BYTES,
+    Env,
+    environment_value_fault,
+    variable_name_fault,
+)
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import node_placement_to_dict, read_node_placement
@@ -45,7 +50,7 @@ VALUES = st.one_of(
     st.sampled_from(list(awkward_values())),
     st.text(st.sampled_from("\\\"'`$#;= \tab%{}*~\ufeffé"), max_size=12),
     st.text(max_size=12),
-).filter(lambda value: value_fault(value) is None)
+).filter(lambda value: environment_value_fault(value) is None)
 ENVIRONMENTS = st.dictionaries(NAMES, VALUES, max_size=6)
 
 
@@ -79,7 +84,7 @@ def test_a_value_that_is_no_line_of_text_is_refused(value: str) -> None:
     """
     A CDI spec would take it, and a line of an environment file would not: neither has it.
     """
-    assert value_fault(value) is not None
+    assert environment_value_fault(value) is not None
 
     document = a_document(with_env((("A", value),)))
     with pytest.raises(ValueError, match="container a/main: env: 'A': the value "):
@@ -92,9 +97,9 @@ def test_the_longest_value_is_taken() -> None:
     """
     And one byte more is not.
     """
-    assert value_fault("x" * MAX_VALUE_BYTES) is None
-    assert value_fault("é" * (MAX_VALUE_BYTES // 2)) is None
-    assert value_fault("x" * (MAX_VALUE_BYTES + 1)) is not None
+    assert environment_value_fault("x" * MAX_VALUE_BYTES) is None
+    assert environment_value_fault("é" * (MAX_VALUE_BYTES // 2)) is None
+    assert environment_value_fault("x" * (MAX_VALUE_BYTES + 1)) is not None
 
 
 @given(ENVIRONMENTS)

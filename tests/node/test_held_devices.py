@@ -14,7 +14,7 @@ from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
 from placer.node.held_devices import given_twice
 from placer.node.host import HostMachine
 from placer.node.plan import cgroup_plan_of
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 from placer_models.cluster import Node
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
@@ -174,7 +174,7 @@ def test_such_a_document_is_refused_and_nothing_written(tmp_path: Path) -> None:
     host = HostMachine("n0", held=(held("GPU-0", "GPU-1"),))
 
     with pytest.raises(ImpossibleDocumentError) as error:
-        apply(document(holding(A, gpu=(1,))), Cgroups(files), host, AppliedState(tmp_path))
+        apply(document(holding(A, gpu=(1,))), Cgroups(files), host, AppliedStateFolder(tmp_path))
 
     assert str(error.value) == (
         "pod 'a': placement.devices: gpu 1 is another pod's: pod '0a1b' holds nvidia.com/gpu "
@@ -206,6 +206,6 @@ def test_beside_a_corrupt_checkpoint_no_devices_are_given(tmp_path: Path) -> Non
     )
 
     with pytest.raises(RefusedByNodeError, match=r"nobody can tell which devices .* is corrupt"):
-        apply(document(holding(A, gpu=(1,))), cgroups, host, AppliedState(tmp_path))
+        apply(document(holding(A, gpu=(1,))), cgroups, host, AppliedStateFolder(tmp_path))
     assert not cgroups.exists("placer")
-    assert apply(document(A), cgroups, host, AppliedState(tmp_path)).plan.operations
+    assert apply(document(A), cgroups, host, AppliedStateFolder(tmp_path)).plan.operations

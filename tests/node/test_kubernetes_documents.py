@@ -12,7 +12,7 @@ from placer.node.agent.agent import Agent
 from placer.node.agent.inbox import InboxFolder
 from placer.node.cgroups import Cgroups
 from placer.node.host import HostMachine
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 from placer_cli.app import main
 from placer_models.cpuset import parse_cpu_list
 
@@ -70,7 +70,7 @@ def test_the_kubelets_containers_are_where_the_solver_put_their_pods(
     agent = Agent(
         cgroups,
         lambda: HostMachine("n1", parse_cpu_list("0-7")),
-        AppliedState(tmp_path / "state"),
+        AppliedStateFolder(tmp_path / "state"),
         InboxFolder(documents, "n1"),
     )
     agent.begin()

@@ -17,7 +17,7 @@ from placer.node.render.cgroup import page_size_name
 from placer.node.render.commands import runtime_flags
 from placer.node.render.oci import container_config_with_placement
 from placer.node.render.systemd import systemd_properties_of
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 from placer.node.targets import container_targets
 from placer_models.cpuset import parse_cpu_list
 from placer_models.limits import NO_LIMITS, ContainerLimits
@@ -67,7 +67,7 @@ def files_of(plan: CgroupPlan) -> list[str]:
 STEPS = [(1, 1), (4, 1), (1, 4), (1, 0), (2, None), (1, 2), (None, None), (3, 0), (2, 5), (5, 1)]
 
 
-def test_swap_is_limited_beside_memory(cgroups: Cgroups, state: AppliedState) -> None:
+def test_swap_is_limited_beside_memory(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     Up and down, in every order: version 1 refuses a sum that is less than the memory.
     """
@@ -81,7 +81,7 @@ def test_swap_is_limited_beside_memory(cgroups: Cgroups, state: AppliedState) ->
 
 @pytest.mark.parametrize(("first", "then"), [((1, 1), (4, 2)), ((4, 2), (1, 1)), ((4, 2), (1, 9))])
 def test_limits_of_memory_and_swap_are_taken_back_in_reverse(
-    cgroups: Cgroups, state: AppliedState, first: tuple[int, int], then: tuple[int, int]
+    cgroups: Cgroups, state: AppliedStateFolder, first: tuple[int, int], then: tuple[int, int]
 ) -> None:
     """
     Whatever is refused behind them: no state in between that the kernel would not take.
@@ -103,7 +103,7 @@ def test_limits_of_memory_and_swap_are_taken_back_in_reverse(
 
 
 def test_a_container_gets_the_hugepages_that_it_asks_for(
-    cgroups: Cgroups, state: AppliedState
+    cgroups: Cgroups, state: AppliedStateFolder
 ) -> None:
     """
     In use and reserved; who asks for none of a size that the node has gets none.
@@ -121,7 +121,7 @@ def test_a_container_gets_the_hugepages_that_it_asks_for(
     assert not any("1GB" in file for file in files_of(plan_on(cgroups, "b", state)))
 
 
-def test_nothing_is_left_of_a_pod_that_is_gone(cgroups: Cgroups, state: AppliedState) -> None:
+def test_nothing_is_left_of_a_pod_that_is_gone(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     In no hierarchy of version 1.
     """
@@ -135,7 +135,7 @@ def test_nothing_is_left_of_a_pod_that_is_gone(cgroups: Cgroups, state: AppliedS
     assert [one for one in controllers if cgroups.exists("placer/a@default", one)] == []
 
 
-def plan_on(cgroups: Cgroups, pod: str, state: AppliedState) -> CgroupPlan:
+def plan_on(cgroups: Cgroups, pod: str, state: AppliedStateFolder) -> CgroupPlan:
     """The plan of a document of one pod without wishes, from what is there."""
     return cgroup_plan_of(
         a_document(a_pod(pod), generation=2, node=NODE),
@@ -145,7 +145,7 @@ def plan_on(cgroups: Cgroups, pod: str, state: AppliedState) -> CgroupPlan:
     )
 
 
-def test_memory_moves_with_its_numa_node(cgroups: Cgroups, state: AppliedState) -> None:
+def test_memory_moves_with_its_numa_node(cgroups: Cgroups, state: AppliedStateFolder) -> None:
     """
     Version 1 is told so before the first set; version 2 needs no word.
     """
@@ -161,7 +161,7 @@ def test_memory_moves_with_its_numa_node(cgroups: Cgroups, state: AppliedState) 
     assert moved >= 0
 
 
-def test_a_word_about_memory_is_taken_back(state: AppliedState) -> None:
+def test_a_word_about_memory_is_taken_back(state: AppliedStateFolder) -> None:
     """
     In a cgroup that was there before, with all else.
     """
@@ -190,7 +190,7 @@ SWAP_AND_PAGES = a_document(
 )
 
 
-def test_what_a_kernel_of_version_1_lacks_is_named(state: AppliedState) -> None:
+def test_what_a_kernel_of_version_1_lacks_is_named(state: AppliedStateFolder) -> None:
     """
     And not written: the rest is done.
     """
@@ -207,7 +207,7 @@ def test_what_a_kernel_of_version_1_lacks_is_named(state: AppliedState) -> None:
     assert not any("hugetlb" in file or "memsw" in file for file in files_of(plan))
 
 
-def test_what_a_kernel_of_version_2_lacks_is_named(state: AppliedState) -> None:
+def test_what_a_kernel_of_version_2_lacks_is_named(state: AppliedStateFolder) -> None:
     """
     A controller that the cgroup above does not hand down, a size of pages, swap.
     """
@@ -228,7 +228,7 @@ def test_what_a_kernel_of_version_2_lacks_is_named(state: AppliedState) -> None:
     assert says(Cgroups(fake), "memory", "memory.max") == str(GIB)
 
 
-def test_nothing_is_lacking_that_nobody_wants(state: AppliedState) -> None:
+def test_nothing_is_lacking_that_nobody_wants(state: AppliedStateFolder) -> None:
     """
     No hugepages on the node and no limit of swap: not a word.
     """

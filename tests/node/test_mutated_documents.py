@@ -15,7 +15,7 @@ from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
 from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
 from placer.node.host import HostMachine
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import node_placement_to_dict, read_node_placement
@@ -83,7 +83,7 @@ def test_a_slip_is_refused_in_one_line_or_is_none(tmp_path: Path) -> None:
                 node_placement_to_dict(document)
             )
             cgroups = Cgroups(rng.choice([FakeV1, FakeV2])())
-            state = AppliedState(tmp_path / str(seed))
+            state = AppliedStateFolder(tmp_path / str(seed))
             state.folder.mkdir()
             apply(document, cgroups, HOST, state)
             assert apply(document, cgroups, HOST, state).plan.operations == ()

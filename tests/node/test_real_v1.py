@@ -14,7 +14,7 @@ from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, Cgroups
 from placer.node.errors import RefusedByNodeError
 from placer.node.host import HostMachine
 from placer.node.mounts import MountError, kernel_cgroup_files
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 from placer_models.cpuset import format_cpu_list
 from placer_models.limits import ContainerLimits
 from placer_models.policy import QosClass
@@ -45,7 +45,7 @@ class Machine:
         self.cgroups = Cgroups(files)
         self.files = files
         self.root = f"placer-test-{os.getpid()}"
-        self.state = AppliedState(folder)
+        self.state = AppliedStateFolder(folder)
         cpus = self.cgroups.effective("", "cpuset.cpus")
         self.node = a_node(max(cpus) + 1, 1)
         self.processes: list[subprocess.Popen[bytes]] = []

@@ -13,7 +13,7 @@ from placer.node.cgroups import Cgroups
 from placer.node.errors import ObserveOnlyError, RefusedByNodeError
 from placer.node.host import HostMachine
 from placer.node.plan import CgroupPlan
-from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedState
+from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedStateFolder
 from placer_models.policy import QosClass
 
 
@@ -22,12 +22,12 @@ def test_one_placer_at_a_time(tmp_path: Path) -> None:
     The second is told who holds the folder; after the first it may.
     """
     with (
-        AppliedState(tmp_path / "new" / "state").locked(),
+        AppliedStateFolder(tmp_path / "new" / "state").locked(),
         pytest.raises(RefusedByNodeError, match="another Placer works with"),
-        AppliedState(tmp_path / "new" / "state").locked(),
+        AppliedStateFolder(tmp_path / "new" / "state").locked(),
     ):
         pass
-    with AppliedState(tmp_path / "new" / "state").locked():
+    with AppliedStateFolder(tmp_path / "new" / "state").locked():
         pass
 
     assert (tmp_path / "new" / "state").stat().st_mode & 0o777 == 0o700
@@ -41,7 +41,7 @@ def test_a_folder_that_others_may_write_is_refused(tmp_path: Path) -> None:
 
     with (
         pytest.raises(RefusedByNodeError, match=r"others may write .*; 'chmod 700"),
-        AppliedState(tmp_path).locked(),
+        AppliedStateFolder(tmp_path).locked(),
     ):
         pass
 
@@ -55,7 +55,7 @@ def test_a_folder_behind_a_symbolic_link_is_refused(tmp_path: Path) -> None:
 
     with (
         pytest.raises(RefusedByNodeError, match="is not a folder of this user"),
-        AppliedState(tmp_path / "link").locked(),
+        AppliedStateFolder(tmp_path / "link").locked(),
     ):
         pass
 
@@ -64,7 +64,7 @@ def test_what_is_begun_is_read_again(tmp_path: Path) -> None:
     """
     Documents and operations, to the last letter; no temporary file stays.
     """
-    state, document = AppliedState(tmp_path), a_document(a_pod("a", QosClass.LSE, "0-1"))
+    state, document = AppliedStateFolder(tmp_path), a_document(a_pod("a", QosClass.LSE, "0-1"))
     cgroups, host = Cgroups(FakeV2()), HostMachine("n0")
     plan = apply(document, cgroups, host, state).plan
     begun = CgroupPlan(plan.operations, plan.finish)
@@ -86,7 +86,7 @@ def test_a_journal_that_may_not_be_read_is_no_damaged_one(tmp_path: Path) -> Non
     (tmp_path / JOURNAL).symlink_to(tmp_path / "elsewhere")
 
     with pytest.raises(RefusedByNodeError, match=r"cannot be read: .*; run as its owner"):
-        AppliedState(tmp_path).unfinished()
+        AppliedStateFolder(tmp_path).unfinished()
 
 
 @pytest.mark.parametrize("name", [APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY])
@@ -95,7 +95,7 @@ def test_what_is_no_regular_file_is_no_journal(tmp_path: Path, name: str, kind: 
     """
     Nobody waits for the writer of a pipe: nothing is written, and the answer says what it is.
     """
-    state, file = AppliedState(tmp_path), tmp_path / name
+    state, file = AppliedStateFolder(tmp_path), tmp_path / name
     if kind == "pipe":
         os.mkfifo(file)
     elif kind == "folder":
@@ -120,7 +120,7 @@ def test_a_pipe_in_the_place_of_a_temporary_file_is_replaced(tmp_path: Path) -> 
     """
     os.mkfifo(tmp_path / f".{JOURNAL}.new")
 
-    state = AppliedState(tmp_path)
+    state = AppliedStateFolder(tmp_path)
     state.begin(a_document(a_pod("a")), CgroupPlan())
 
     assert state.unfinished() is not None
@@ -130,7 +130,7 @@ def test_a_journal_of_another_format_is_named(tmp_path: Path) -> None:
     """
     Another version of Placer wrote it, and knows what it means; it is not called damaged.
     """
-    state = AppliedState(tmp_path)
+    state = AppliedStateFolder(tmp_path)
     state.begin(a_document(a_pod("a")), CgroupPlan())
     file = tmp_path / JOURNAL
     file.write_bytes(file.read_bytes().replace(b"placer-journal 1 ", b"placer-journal 2 "))
@@ -149,7 +149,7 @@ def test_every_changed_byte_is_seen(tmp_path: Path) -> None:
     """
     A journal in which one byte is another, or the end is missing, is not trusted.
     """
-    state = AppliedState(tmp_path)
+    state = AppliedStateFolder(tmp_path)
     document = a_document(a_pod("a"))
     state.begin(document, CgroupPlan())
     good = (tmp_path / JOURNAL).read_bytes()

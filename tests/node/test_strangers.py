@@ -12,9 +12,9 @@ from node.node_documents import a_document, a_pod
 from placer.node.agent import owned
 from placer.node.agent.clearing import StrangerMover
 from placer.node.agent.owned import CpusOfOwners, owned_cpus
-from placer.node.agent.strangers import mask_of, read_mask, strangers_on
+from placer.node.agent.strangers import cpu_mask_text, read_mask, strangers_on
 from placer.node.errors import ObserveOnlyError
-from placer.node.state import CLEARED, AppliedState
+from placer.node.state import CLEARED, AppliedStateFolder
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.policy import QosClass
 
@@ -32,7 +32,7 @@ class Machine:
         self.refuses: set[int] = set()
         (self.root / "proc/irq").mkdir(parents=True)
         (self.root / QUEUES).mkdir(parents=True)
-        self.state = AppliedState(folder / "state")
+        self.state = AppliedStateFolder(folder / "state")
         self.state.folder.mkdir(mode=0o700)
 
     def task(
@@ -250,7 +250,7 @@ def test_masks_are_those_of_sysfs(cpus):
     """
     Groups of 32 bits: a longer one is refused by the kernel.
     """
-    text = mask_of(parse_cpu_list(cpus))
+    text = cpu_mask_text(parse_cpu_list(cpus))
 
     assert all(len(group) == 8 for group in text.split(","))
     assert read_mask(text) == parse_cpu_list(cpus)

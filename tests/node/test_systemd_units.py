@@ -19,7 +19,7 @@ from placer.node.errors import ObserveOnlyError, RefusedByNodeError
 from placer.node.host import HostMachine
 from placer.node.plan import cgroup_plan_of
 from placer.node.render.systemd import systemd_properties_of, systemd_property_for
-from placer.node.state import OBSERVE_ONLY, AppliedState
+from placer.node.state import OBSERVE_ONLY, AppliedStateFolder
 from placer.node.systemd_units import SystemdError, SystemdUnits
 from placer.node.targets import container_targets
 from placer_models.cpuset import format_cpu_list
@@ -62,7 +62,7 @@ class Node:
         quota = {"CPUQuotaPerSecUSec": 2_000_000}
         self.systemd.known = {unit: dict(quota) for unit in self.units}
         self.host = HostMachine("n0", frozenset(range(8)), systemd=True)
-        self.state = AppliedState(folder / "state")
+        self.state = AppliedStateFolder(folder / "state")
         self.asks = SystemdUnits(address, answer_s=patience_s, settle_s=2 * patience_s)
         self.cgroups = Cgroups(self.tree, self.asks)
 

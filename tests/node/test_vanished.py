@@ -10,10 +10,10 @@ from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_document, a_pod
 from placer.node.agent.agent import Agent, OnDrift
 from placer.node.agent.inbox import InboxFolder
-from placer.node.apply import apply, apply_here
+from placer.node.apply import apply, apply_to_this_host
 from placer.node.cgroups import CPUS, Cgroups
 from placer.node.host import HostMachine
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.policy import QosClass
 
@@ -80,7 +80,7 @@ def test_what_is_left_is_done_at_once(node, tmp_path):
     """
     A plan is made for the containers that are left, and for those that came.
     """
-    state = AppliedState(tmp_path)
+    state = AppliedStateFolder(tmp_path)
 
     def replaced() -> None:
         if f"{POD}/two" in node.containers:
@@ -89,7 +89,7 @@ def test_what_is_left_is_done_at_once(node, tmp_path):
 
     node.before_write("two", replaced)
 
-    apply_here(DOCUMENT, node.cgroups, node.host, state)
+    apply_to_this_host(DOCUMENT, node.cgroups, node.host, state)
 
     assert [node.cpus(f"{POD}/{name}") for name in ("one", "three")] == ["0-1", "0-1"]
     assert node.cpus("placer/c@default/main@c") == "2-7"
@@ -103,7 +103,7 @@ def test_what_vanishes_stops_no_other(node, tmp_path):
     """
     node.before_write("two", lambda: node.end("two"))
 
-    applied = apply(DOCUMENT, node.cgroups, node.host(), AppliedState(tmp_path))
+    applied = apply(DOCUMENT, node.cgroups, node.host(), AppliedStateFolder(tmp_path))
 
     assert applied.plan.left_alone == ()
     assert node.cpus(f"{POD}/one") == "0-1"
@@ -118,7 +118,7 @@ def test_a_cgroup_that_vanished_before_the_plan_is_not_planned_for_again(node, t
     node.end("two")
     hosts = iter([old, node.host()])
 
-    apply_here(DOCUMENT, node.cgroups, lambda: next(hosts), AppliedState(tmp_path))
+    apply_to_this_host(DOCUMENT, node.cgroups, lambda: next(hosts), AppliedStateFolder(tmp_path))
 
     assert node.cpus(f"{POD}/one") == "0-1"
 
@@ -127,7 +127,7 @@ def test_a_container_that_comes_and_goes_all_the_time_is_left_alone(node, tmp_pa
     """
     It is named, all others are done, and nothing forbids the next try.
     """
-    state = AppliedState(tmp_path)
+    state = AppliedStateFolder(tmp_path)
 
     def replaced() -> None:
         node.end("two")
@@ -136,7 +136,7 @@ def test_a_container_that_comes_and_goes_all_the_time_is_left_alone(node, tmp_pa
 
     node.before_write("two", replaced)
 
-    applied = apply_here(DOCUMENT, node.cgroups, node.host, state)
+    applied = apply_to_this_host(DOCUMENT, node.cgroups, node.host, state)
 
     assert len(applied.plan.left_alone) == 1
     assert "No such device" in applied.plan.left_alone[0]
@@ -150,7 +150,7 @@ def test_what_vanishes_during_an_undo_need_not_be_taken_back(node, tmp_path):
     """
     The write to one container is refused, and the other one ends while it gets its old CPUs again.
     """
-    state = AppliedState(tmp_path)
+    state = AppliedStateFolder(tmp_path)
 
     def refused() -> None:
         if f"{POD}/one" in node.containers:
@@ -173,7 +173,7 @@ def test_an_agent_looks_again_at_once(node, tmp_path, on_drift):
     Nothing is refused, and no look is missed, however it is told of drift.
     """
     (tmp_path / "documents").mkdir(mode=0o700)
-    state = AppliedState(tmp_path / "state")
+    state = AppliedStateFolder(tmp_path / "state")
     (tmp_path / "state").mkdir()
     apply(DOCUMENT, node.cgroups, node.host(), state)
     old = node.host()

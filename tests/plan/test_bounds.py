@@ -14,7 +14,7 @@ from placer.plan.aggregate import scaled_dual_feasible_function
 from placer.plan.clock import WorkClock
 from placer.plan.column_generation import ColumnGeneration
 from placer.plan.device_fillings import full_fillings
-from placer.plan.device_packing import devices_hold
+from placer.plan.device_packing import can_devices_hold_items
 from placer.plan.filler import Filler
 from placer.plan.market import BinKind, PurchaseProblem
 from placer.plan.master import BinPattern
@@ -119,7 +119,10 @@ def test_greedy_fillings_fit(seed: int) -> None:
     for kind, counts in zip(kinds.tolist(), found, strict=True):
         assert (counts <= most).all()
         assert holds(market.kinds[kind], tuple(counts.tolist()))
-        assert all(devices_hold(devices, counts.tolist()) for devices in market.kinds[kind].devices)
+        assert all(
+            can_devices_hold_items(devices, counts.tolist())
+            for devices in market.kinds[kind].devices
+        )
 
 
 def test_full_fillings_of_a_device() -> None:

@@ -15,7 +15,7 @@ from placer.search.solver import solve
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import PartlyPlaced, Placed
-from placer_models.pod import Container, Gang, Pod, PodSpec, pods_of
+from placer_models.pod import Container, Gang, Pod, PodSpec, pods_of_gangs
 from placer_models.taints import Taint, TaintEffect
 from plan_worlds import lone, machine, spec
 
@@ -46,7 +46,7 @@ def test_as_many_fit_as_one_after_the_other_and_no_more_than_brute_force_knows(b
     proven = told = 0
     for seed in range(batch * EACH, (batch + 1) * EACH):
         instance = mixed_instance(seed)
-        pods = list(pods_of(instance.gangs))
+        pods = list(pods_of_gangs(instance.gangs))
         if not pods:
             continue
         pod = Random(seed).choice(pods)
@@ -73,7 +73,7 @@ def test_the_bound_is_what_brute_force_finds(batch: int) -> None:
     """
     for seed in range(1000 + batch * 8, 1008 + batch * 8):
         instance = mixed_instance(seed)
-        pods = list(pods_of(instance.gangs))
+        pods = list(pods_of_gangs(instance.gangs))
         if not pods:
             continue
         try:

@@ -27,7 +27,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.plan.draw_survival import draw_survival
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.placement import PartlyPlaced, Placed
-from placer_models.pod import Gang, Pod, pods_of
+from placer_models.pod import Gang, Pod, pods_of_gangs
 from placer_models.policy import GatherLevel
 from plan_worlds import lone, machine, spec
 
@@ -40,7 +40,7 @@ def settled(instance: Instance) -> Instance:
     """Solve an instance, and let what it places run."""
     answer = solve(instance, SolveOptions(time_limit_s=10.0, workers=1))
     places = answer.placement.pods if isinstance(answer, Placed | PartlyPlaced) else ()
-    pod_of = {pod.key: pod for pod in pods_of(instance.gangs)}
+    pod_of = {pod.key: pod for pod in pods_of_gangs(instance.gangs)}
     running = tuple(RunningPod(pod_of[p.key], p) for p in places if p.key in pod_of)
     gangs = tuple(
         RunningGang(gang.name, gang.namespace, gang.gather, gang.levels)
@@ -88,7 +88,7 @@ def test_a_loss_is_survived_where_brute_force_survives_it(batch: int) -> None:
             found = solve_survival_task(SurvivalTask(instance, loss, seconds=10.0))
 
             ends, stays = told_again(instance, set(loss.nodes))
-            waiting = Counter(pod.title for pod in pods_of(found.instance.gangs))
+            waiting = Counter(pod.title for pod in pods_of_gangs(found.instance.gangs))
             waiting += Counter(Pod(p.name, p.namespace, spec(0, 0)).title for p in found.unplaced)
             assert set(waiting) == set(ends), f"world {seed}"
             assert Counter(one.pod.title for one in found.instance.running) == stays
@@ -99,7 +99,7 @@ def test_a_loss_is_survived_where_brute_force_survives_it(batch: int) -> None:
                 best = best_placement(found.instance)
             except TooManyLeavesError:
                 continue
-            everyone = sum(1 for _ in pods_of(found.instance.gangs))
+            everyone = sum(1 for _ in pods_of_gangs(found.instance.gangs))
             assert found.survives == (len(best.placement.pods) == everyone), f"world {seed}"
             tried += 1
     assert tried >= EACH // 4

@@ -10,7 +10,7 @@ import pytest
 from answers import expect
 from placer.plan.answer import PurchasePlan
 from placer.plan.plan import buy
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -51,4 +51,4 @@ def test_all_pods_of_a_trace_get_a_place(monkeypatch: pytest.MonkeyPatch) -> Non
 
     assert answer.bound <= answer.price
     placed = {place.key for place in answer.witnesses[0].placement.pods}
-    assert placed == {pod.key for pod in pods_of(question.instance.gangs)}
+    assert placed == {pod.key for pod in pods_of_gangs(question.instance.gangs)}

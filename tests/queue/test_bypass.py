@@ -3,15 +3,21 @@
 from answers import expect
 from placer.queue.bypass import UnitFits
 from placer.queue.fair import FairQueue
-from placer.queue.model import BypassedUnit, DispatchTicket, QueueSelection, ReservedUnit, WorkUnit
+from placer.queue.model import (
+    BypassedUnit,
+    DispatchTicket,
+    DispatchUnit,
+    QueueSelection,
+    ReservedUnit,
+)
 
 
-def singles(count: int) -> list[WorkUnit]:
-    return [WorkUnit(i, 60) for i in range(count)]
+def singles(count: int) -> list[DispatchUnit]:
+    return [DispatchUnit(i, 60) for i in range(count)]
 
 
-def gang(width: int, key: str = "gang") -> WorkUnit:
-    return WorkUnit(key, 60, width)
+def gang(width: int, key: str = "gang") -> DispatchUnit:
+    return DispatchUnit(key, 60, width)
 
 
 def queue_of(*jobs: str, bypass_limit: int = 2, hold_us: int = 1000) -> FairQueue:
@@ -124,7 +130,7 @@ def test_a_flow_of_gangs_cannot_be_passed_again_and_again() -> None:
     A started gang does not wipe out what the flow is behind: the next one is held at once.
     """
     queue = queue_of("wide", "narrow", bypass_limit=2)
-    queue.submit("wide", *(WorkUnit(i, 1, 4) for i in range(3)))
+    queue.submit("wide", *(DispatchUnit(i, 1, 4) for i in range(3)))
     queue.submit("narrow", *singles(9))
     for _ in range(2):
         queue.next_that_fits(0, fits(1))
@@ -138,7 +144,7 @@ def test_a_flow_that_has_caught_up_can_be_passed_again() -> None:
     Once its value has reached the others', its passes count from 0.
     """
     queue = queue_of("wide", "narrow", bypass_limit=2)
-    queue.submit("wide", WorkUnit(0, 100, 4), WorkUnit(1, 100, 4))
+    queue.submit("wide", DispatchUnit(0, 100, 4), DispatchUnit(1, 100, 4))
     queue.submit("narrow", *singles(20))
     for _ in range(2):
         queue.next_that_fits(0, fits(1))  # narrow has had 120
@@ -231,7 +237,7 @@ def test_a_flow_that_is_behind_closes_the_batch_with_its_next_unit() -> None:
     Its first gang was passed twice and then ran; it is still behind, so its next is held.
     """
     queue = queue_of("a", "b", bypass_limit=2)
-    queue.submit("a", WorkUnit("first", 1, 4), WorkUnit("second", 1, 4))
+    queue.submit("a", DispatchUnit("first", 1, 4), DispatchUnit("second", 1, 4))
     queue.submit("b", *singles(9))
     batch = queue.select(0, limit=4)
     queue.settle(batch, sequences(batch, "b"), now_us=0)
@@ -250,7 +256,10 @@ def test_a_hold_counts_from_its_own_beginning() -> None:
     """
     queue = queue_of("wide", "narrow", bypass_limit=2, hold_us=100)
     queue.submit(
-        "wide", WorkUnit("first", 1, 4), WorkUnit("second", 1, 4), WorkUnit("double", 1, 2)
+        "wide",
+        DispatchUnit("first", 1, 4),
+        DispatchUnit("second", 1, 4),
+        DispatchUnit("double", 1, 2),
     )
     queue.submit("narrow", *singles(9))
     for now_us, free in ((0, 1), (0, 1), (1, 4)):

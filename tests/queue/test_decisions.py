@@ -7,12 +7,12 @@ import pytest
 
 from placer.queue.explain import flow_choices_in_words
 from placer.queue.fair import FairQueue
-from placer.queue.model import MAX_WEIGHT_MILLI, ChargeTime, DispatchTicket, WorkUnit
+from placer.queue.model import MAX_WEIGHT_MILLI, ChargeTime, DispatchTicket, DispatchUnit
 from queue_worlds import take
 
 
-def units(count: int, length_us: int | None = 60, first: int = 0) -> list[WorkUnit]:
-    return [WorkUnit(i, length_us) for i in range(first, first + count)]
+def units(count: int, length_us: int | None = 60, first: int = 0) -> list[DispatchUnit]:
+    return [DispatchUnit(i, length_us) for i in range(first, first + count)]
 
 
 def two_jobs(a: int = 0, b: int = 0, **options: int) -> FairQueue:
@@ -108,8 +108,8 @@ def test_values_are_compared_exactly() -> None:
     queue = FairQueue()
     queue.add_job("a", weight_milli=3000)
     queue.add_job("b", weight_milli=1000)
-    queue.submit("a", WorkUnit(0, 3 * 10**15 + 1), WorkUnit(1, 1))
-    queue.submit("b", WorkUnit(0, 10**15), WorkUnit(1, 1))
+    queue.submit("a", DispatchUnit(0, 3 * 10**15 + 1), DispatchUnit(1, 1))
+    queue.submit("b", DispatchUnit(0, 10**15), DispatchUnit(1, 1))
     take(queue, 2)
 
     assert jobs_of(take(queue, 1)) == "b"
@@ -170,7 +170,7 @@ def test_service_above_the_share_is_not_forgotten() -> None:
     To dry up for a moment does not wipe out a long thread just served.
     """
     queue = two_jobs()
-    queue.submit("a", WorkUnit(0, 600))
+    queue.submit("a", DispatchUnit(0, 600))
     queue.submit("b", *units(20))
     take(queue, 1)
     queue.submit("a", *units(5))
@@ -220,7 +220,7 @@ def test_a_refund_after_idling_is_no_credit() -> None:
     A long estimate, given back after the flow was lifted, must not take it below the rest.
     """
     queue = two_jobs(guess_us=500)
-    queue.submit("a", WorkUnit(0, None))
+    queue.submit("a", DispatchUnit(0, None))
     queue.submit("b", *units(100))
     (ticket,) = take(queue, 1)  # a is charged 500 and has nothing more to do
     take(queue, 50)  # b goes on to 3,000
@@ -235,7 +235,7 @@ def test_a_refund_while_a_flow_waits_is_its_due() -> None:
     A flow that waited all the while gets back what the estimate took too much.
     """
     queue = two_jobs(guess_us=500)
-    queue.submit("a", WorkUnit(0, None), *units(20, first=1))
+    queue.submit("a", DispatchUnit(0, None), *units(20, first=1))
     queue.submit("b", *units(100))
     (ticket,) = take(queue, 1)
     take(queue, 3)
@@ -267,7 +267,7 @@ def test_a_gang_counts_with_its_whole_service() -> None:
     Four threads for 60 s are charged 240 thread-seconds, as four threads of work would be.
     """
     queue = two_jobs()
-    queue.submit("a", WorkUnit("gang", 60, width=4), WorkUnit("gang 2", 60, width=4))
+    queue.submit("a", DispatchUnit("gang", 60, width=4), DispatchUnit("gang 2", 60, width=4))
     queue.submit("b", *units(10))
 
     assert jobs_of(take(queue, 6)) == "abbbba"
@@ -292,7 +292,7 @@ def test_what_runs_already_is_charged_and_reported() -> None:
     A unit that nobody chose counts against its job like any other.
     """
     queue = two_jobs(a=5, b=5)
-    running = queue.adopt("a", WorkUnit("old", 120), now_us=0)
+    running = queue.adopt("a", DispatchUnit("old", 120), now_us=0)
     turns = jobs_of(take(queue, 3))
     queue.finish(running, now_us=120)
 
@@ -346,7 +346,7 @@ def test_corrections_leave_nothing_behind() -> None:
     However often values change, a group keeps room for its flows and no more.
     """
     queue = two_jobs(a=1, b=1, guess_us=60)
-    running = [queue.adopt("a", WorkUnit(i, 60), now_us=0) for i in range(1000)]
+    running = [queue.adopt("a", DispatchUnit(i, 60), now_us=0) for i in range(1000)]
     for ticket in running:
         queue.finish(ticket, now_us=1)
 
@@ -375,7 +375,7 @@ def test_an_idle_job_can_be_forgotten() -> None:
         (lambda q: q.add_job("c", group="nobody"), "there is no flow 'nobody'; add it first"),
         (lambda q: q.add_job("c", group="a"), "'a' is a job; only groups hold other flows"),
         (
-            lambda q: q.submit("default", WorkUnit(0, 1)),
+            lambda q: q.submit("default", DispatchUnit(0, 1)),
             "'default' is a group; units belong to jobs",
         ),
         (
@@ -387,7 +387,7 @@ def test_an_idle_job_can_be_forgotten() -> None:
             "flow 'g' has a weight of -5 thousandths; a weight is 1 to 2147483647 thousandths",
         ),
         (
-            lambda q: q.submit("a", WorkUnit(7, -1)),
+            lambda q: q.submit("a", DispatchUnit(7, -1)),
             "unit 7 of job 'a' has length -1 us and width 1; both are at least 1, "
             "and an unknown length is None",
         ),

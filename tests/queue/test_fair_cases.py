@@ -12,7 +12,7 @@ from placer.queue.advice import job_threads_for_work
 from placer.queue.dominant import FlowOfEqualTasks, drf_task_counts
 from placer.queue.fair import FairQueue
 from placer.queue.fair_shares import FlowDemand, steady_shares
-from placer.queue.model import US_PER_S, ChargeTime, WorkUnit
+from placer.queue.model import US_PER_S, ChargeTime, DispatchUnit
 from placer.queue.peers import borrowed_share_permille, decayed_usage
 from placer.queue.simulation.engine import simulate
 from placer.queue.simulation.scenario import (
@@ -56,9 +56,9 @@ def test_the_least_served_is_next(row: Row) -> None:
         queue.add_group(group["group"], weight_milli=milli(group["weight"]))
         for job, served_s in group["served_s"].items():
             queue.add_job(job, group=group["group"], served=us(served_s))
-            queue.submit(job, WorkUnit(0, us(60)), WorkUnit(1, us(60)))
+            queue.submit(job, DispatchUnit(0, us(60)), DispatchUnit(1, us(60)))
     for job in row["ran_s"]:
-        queue.adopt(job, WorkUnit("runs", us(60)), now_us=0)
+        queue.adopt(job, DispatchUnit("runs", us(60)), now_us=0)
     now_us = max(map(us, row["ran_s"].values()), default=0)
     tied = {
         name: queue.tree.flow(name).standing(ChargeTime.RUNNING, now_us) for name in row["expected"]
@@ -79,7 +79,7 @@ def test_service_is_the_seconds_that_threads_ran(row: Row, charge: ChargeTime) -
     """
     queue = FairQueue(charge=charge)
     queue.add_job("a")
-    queue.submit("a", *(WorkUnit(i, us(600)) for i in range(row["threads"])))
+    queue.submit("a", *(DispatchUnit(i, us(600)) for i in range(row["threads"])))
     for _ in range(row["threads"]):
         queue.next(now_us=0)
 
@@ -97,7 +97,7 @@ def test_a_group_counts_by_its_weight(row: Row) -> None:
     queue.add_group("group", weight_milli=milli(row["weight"]))
     for job, served_s in row["served_s"].items():
         queue.add_job(job, group="group", served=us(served_s))
-        queue.submit(job, WorkUnit(0, us(60)))
+        queue.submit(job, DispatchUnit(0, us(60)))
 
     top = queue.explain(now_us=0)[0]
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from placer.queue.fairness import FairnessMeter
-from placer.queue.model import ChargeTime, DispatchTicket, WorkUnit
+from placer.queue.model import ChargeTime, DispatchTicket, DispatchUnit
 from queue_meters import PairMeter, TallyMeter, WaitMeter
 from queue_worlds import (
     Meter,
@@ -113,7 +113,7 @@ def worst_batches(seed: int) -> dict[str, Fraction]:
     world.bypass_limit, size = rng.randint(0, 3), rng.randint(1, 6)
     queue = queue_of(world)
     for _, job, lengths in world.arrivals:
-        queue.submit(job, *(WorkUnit(i, length) for i, length in enumerate(lengths)))
+        queue.submit(job, *(DispatchUnit(i, length) for i, length in enumerate(lengths)))
     tallies = TallyMeter(world, queue)
     for now in range(400):
         batch = queue.select(now, size)

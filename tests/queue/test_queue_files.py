@@ -9,11 +9,11 @@ import yaml
 
 from placer.queue.advice import JobThreadAdvice
 from placer.queue.file.amount_text import parse_duration_us, parse_permille, parse_weight_milli
-from placer.queue.file.history_file import read_queue_history
+from placer.queue.file.history_file import read_thread_length_history
 from placer.queue.file.simulation_file import read_simulation
 from placer.queue.model import US_PER_S, ChargeTime
 from placer.queue.simulation.scenario import (
-    GroupSpec,
+    FlowGroupSpec,
     QueueScenario,
     SimulatedJob,
     ThreadCapacityOverTime,
@@ -82,7 +82,7 @@ jobs:
     assert scenario == QueueScenario(
         title="all",
         capacity=ThreadCapacityOverTime(4, ((60 * S, 2), (90 * S, 6)), ((2, 1500),)),
-        groups=(GroupSpec("outer", 4000), GroupSpec("inner", 250, "outer")),
+        groups=(FlowGroupSpec("outer", 4000), FlowGroupSpec("inner", 250, "outer")),
         jobs=(
             SimulatedJob("a", (30 * S, S // 2), "inner", 2000, 5400 * S),
             SimulatedJob("b", (3333334, 3333333, 3333333), known=False, served=101_500_000),
@@ -148,7 +148,7 @@ def test_a_faulty_history_is_told_once_with_its_place(tmp_path: Path, row: dict[
     """
     The same care for histories.
     """
-    assert told(tmp_path, row["text"], read_queue_history) == row["message"]
+    assert told(tmp_path, row["text"], read_thread_length_history) == row["message"]
 
 
 @pytest.mark.parametrize("file", FIGURES, ids=lambda file: file.stem)
@@ -158,7 +158,8 @@ def test_every_file_of_ours_is_read(file: Path) -> None:
     """
     if file.stem == "history":
         assert all(
-            isinstance(advice, JobThreadAdvice) for advice in read_queue_history(file).advice()
+            isinstance(advice, JobThreadAdvice)
+            for advice in read_thread_length_history(file).advice()
         )
     else:
         assert read_simulation(file).jobs

@@ -10,11 +10,15 @@ import pytest
 
 from placer.queue.file.simulation_file import read_simulation
 from placer.queue.model import US_PER_S, ChargeTime
-from placer.queue.simulation.curves import job_threads_over_time, mean_in_bins, service_over_time
+from placer.queue.simulation.curves import (
+    curve_means_in_time_bins,
+    job_threads_over_time,
+    service_over_time,
+)
 from placer.queue.simulation.engine import simulate
 from placer.queue.simulation.result import SimulatedJobThread, SimulationResult
 from placer.queue.simulation.scenario import (
-    GroupSpec,
+    FlowGroupSpec,
     QueueScenario,
     SimulatedJob,
     ThreadCapacityOverTime,
@@ -59,7 +63,7 @@ def random_scenario(seed: int) -> QueueScenario:
     if changes:
         changes.append((at_us + 1, 4))
     slow = ((1, 2500),) if rng.random() < 0.3 else ()
-    groups = (GroupSpec("g", 3000), GroupSpec("h", 500, "g"))
+    groups = (FlowGroupSpec("g", 3000), FlowGroupSpec("h", 500, "g"))
     jobs = tuple(
         SimulatedJob(
             f"j{i}",
@@ -409,7 +413,7 @@ def test_the_curves_are_the_runs() -> None:
 
     assert {job: curve[-1][1] for job, curve in service_over_time(curves).items()} == service
     for job, curve in curves.items():
-        bins = mean_in_bins(curve, result.makespan_us, 37)
+        bins = curve_means_in_time_bins(curve, result.makespan_us, 37)
         assert sum(bins) * result.makespan_us / 37 == pytest.approx(service[job])
 
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from placer.queue.fair import FairQueue
-from placer.queue.model import ChargeTime, WorkUnit
+from placer.queue.model import ChargeTime, DispatchUnit
 from placer.queue.snapshot import (
     queue_snapshot_from_json,
     queue_snapshot_to_json,
@@ -45,22 +45,22 @@ def test_a_snapshot_is_whole() -> None:
     queue.add_group("g", weight_milli=4321)
     for job in "ab":
         queue.add_job(job, group="g", served=5)
-    queue.submit("a", WorkUnit("gang", 60, 4), WorkUnit(1, None))
-    queue.submit("b", *(WorkUnit(i, 60) for i in range(5)))
+    queue.submit("a", DispatchUnit("gang", 60, 4), DispatchUnit(1, None))
+    queue.submit("b", *(DispatchUnit(i, 60) for i in range(5)))
     for now_us in range(3):
         queue.next_that_fits(now_us, lambda unit: unit.width == 1)
     queue.next_that_fits(30, lambda unit: unit.width == 1)
     queue.add_job("c", group="g")
-    queue.submit("c", WorkUnit("gang 2", 60, 4))
+    queue.submit("c", DispatchUnit("gang 2", 60, 4))
     for now_us in range(31, 35):
         queue.next_that_fits(now_us, lambda unit: unit.width == 1)
-    queue.adopt("b", WorkUnit("old", 60), 40)
+    queue.adopt("b", DispatchUnit("old", 60), 40)
     assert max(flow.passes for flow in queue.tree.flows.values()) > 0
 
     restored = again(queue)
 
     assert take_snapshot(restored) == take_snapshot(queue)
-    assert restored.set_aside == [("a", WorkUnit("gang", 60, 4))]
+    assert restored.set_aside == [("a", DispatchUnit("gang", 60, 4))]
     assert [restored.report(f, 50) for f in "abcg"] == [queue.report(f, 50) for f in "abcg"]
 
 

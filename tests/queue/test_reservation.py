@@ -10,7 +10,7 @@ import pytest
 from answers import expect
 from placer.queue.fair import FairQueue
 from placer.queue.flow import Job
-from placer.queue.model import DispatchTicket, ReservedUnit, WorkUnit
+from placer.queue.model import DispatchTicket, DispatchUnit, ReservedUnit
 from placer.queue.reservation import UnitReservation
 from placer.queue.snapshot import (
     queue_snapshot_from_json,
@@ -122,7 +122,7 @@ class IdleMeter(Meter):
                     )
 
 
-def makes_later(capacity: Capacity, unit: WorkUnit, waiting: WorkUnit) -> bool:
+def makes_later(capacity: Capacity, unit: DispatchUnit, waiting: DispatchUnit) -> bool:
     """Return whether a unit that starts now would take what the waiting one needs when it is due.
 
     Counted thread by thread: at each end that is known, from the last one back.
@@ -278,8 +278,8 @@ def wide_and_narrow(limit: int = 8, hold_us: int = 100) -> FairQueue:
     queue = FairQueue(bypass_limit=limit, hold_us=hold_us)
     for job in ("wide", "narrow"):
         queue.add_job(job)
-    queue.submit("wide", WorkUnit("gang", 10, 4), WorkUnit("young", 5, 1))
-    queue.submit("narrow", WorkUnit("long", 50), *(WorkUnit(i, 5) for i in range(5)))
+    queue.submit("wide", DispatchUnit("gang", 10, 4), DispatchUnit("young", 5, 1))
+    queue.submit("narrow", DispatchUnit("long", 50), *(DispatchUnit(i, 5) for i in range(5)))
     return queue
 
 
@@ -296,8 +296,8 @@ def test_what_fits_and_would_put_off_the_gang_waits() -> None:
     assert isinstance(first, DispatchTicket)
     assert isinstance(second, DispatchTicket)
     assert (first.unit.key, second.unit.key) == ("young", 0)
-    assert third == ReservedUnit("wide", WorkUnit("gang", 10, 4), passes=1)
-    assert queue.reserved == UnitReservation("wide", WorkUnit("gang", 10, 4), 0, 20)
+    assert third == ReservedUnit("wide", DispatchUnit("gang", 10, 4), passes=1)
+    assert queue.reserved == UnitReservation("wide", DispatchUnit("gang", 10, 4), 0, 20)
     started = expect(DispatchTicket, ask(queue, floor_of(20, 4)))
     assert (started.unit.key, started.turn_us, started.passes) == ("gang", 0, 1)
     assert queue.reserved is None
@@ -340,7 +340,7 @@ def test_what_runs_for_too_long_is_waited_for_and_then_the_gang_is_set_aside() -
     then = ask(queue, floor_of(120, 1, (120, 3)))
 
     assert [isinstance(one, ReservedUnit) for one in late] == [True, True]
-    assert queue.set_aside == [("wide", WorkUnit("gang", 10, 4))]
+    assert queue.set_aside == [("wide", DispatchUnit("gang", 10, 4))]
     assert isinstance(then, DispatchTicket)
 
 
@@ -395,7 +395,9 @@ def test_what_is_taken_back_as_a_whole_leaves_no_trace(seeds: range) -> None:
         queue = queue_of(world)
         for now, job, lengths in world.arrivals:
             width = world.widths.get(job, 1)
-            queue.submit(job, *(WorkUnit(i, n, width) for i, n in enumerate(lengths)), now_us=now)
+            queue.submit(
+                job, *(DispatchUnit(i, n, width) for i, n in enumerate(lengths)), now_us=now
+            )
         now, free, ends = 0, world.capacity, list[tuple[int | None, int]]()
         for _ in range(8):
             before = take_snapshot(queue)

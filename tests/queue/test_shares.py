@@ -10,7 +10,7 @@ from placer.queue.dominant import FlowOfEqualTasks, drf_task_counts
 from placer.queue.fair_shares import FlowDemand, steady_shares
 from placer.queue.simulation.engine import simulate
 from placer.queue.simulation.scenario import (
-    GroupSpec,
+    FlowGroupSpec,
     QueueScenario,
     SimulatedJob,
     ThreadCapacityOverTime,
@@ -64,7 +64,7 @@ def test_the_queue_reaches_the_steady_shares(weight: int, expected: tuple[int, .
         SimulatedJob(name, (60,) * 3000, group=group)
         for name, group in (("M", "medium"), ("D1", None), ("D2", None))
     )
-    groups = (GroupSpec("medium", weight * 1000),)
+    groups = (FlowGroupSpec("medium", weight * 1000),)
     scenario = QueueScenario("", ThreadCapacityOverTime(60, changes=((600, 0),)), jobs, groups)
     tree = [
         FlowDemand("medium", weight * 1000, (FlowDemand("M"),)),

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from placer.queue.fair import FairQueue
 from placer.queue.fairness import FairnessMeter
-from placer.queue.model import DispatchTicket, WorkUnit, service_to_reach_key
+from placer.queue.model import DispatchTicket, DispatchUnit, service_to_reach_key
 from queue_worlds import take
 
 
@@ -25,14 +25,14 @@ def starts_of_big(newcomers: int, *, in_groups: bool) -> tuple[list[int], list[i
     queue = FairQueue()
     queue.add_group("big")
     queue.add_job("BIG", group="big" if in_groups else None)
-    queue.submit("BIG", *(WorkUnit(i, 10) for i in range(50)))
+    queue.submit("BIG", *(DispatchUnit(i, 10) for i in range(50)))
     now, came, starts, waiting = 0, 0, [], []
     while True:
         while came < newcomers and 5 + 10 * came <= now:
             if in_groups:
                 queue.add_group(f"g{came}")
             queue.add_job(f"n{came}", group=f"g{came}" if in_groups else None)
-            queue.submit(f"n{came}", WorkUnit(0, 10), now_us=now)
+            queue.submit(f"n{came}", DispatchUnit(0, 10), now_us=now)
             came += 1
         group = queue.tree.root if in_groups else queue.tree.group("default")
         active = group.active
@@ -68,8 +68,8 @@ def test_it_rises_by_the_charge_over_the_weights_of_who_waits() -> None:
     queue = FairQueue()
     queue.add_job("a")
     queue.add_job("b", weight_milli=2000)
-    queue.submit("a", WorkUnit(0, 12), WorkUnit(1, 5))
-    queue.submit("b", WorkUnit(0, 20))
+    queue.submit("a", DispatchUnit(0, 12), DispatchUnit(1, 5))
+    queue.submit("b", DispatchUnit(0, 20))
     seen = []
     for expected in ("a", "b", "a"):
         (ticket,) = take(queue, 1)
@@ -88,13 +88,13 @@ def test_it_rises_no_further_than_the_highest_value() -> None:
     queue = FairQueue()
     for i in range(6):
         queue.add_job(f"single{i}")
-        queue.submit(f"single{i}", WorkUnit(0, 10))
+        queue.submit(f"single{i}", DispatchUnit(0, 10))
     for job in ("x", "y"):
         queue.add_job(job)
-        queue.submit(job, WorkUnit(0, 10), WorkUnit(1, 10))
+        queue.submit(job, DispatchUnit(0, 10), DispatchUnit(1, 10))
     take(queue, 6)
     queue.add_job("new")
-    queue.submit("new", WorkUnit(0, 10))
+    queue.submit("new", DispatchUnit(0, 10))
 
     assert queue.report("new", 0).tally == 10
     assert jobs_of(take(queue, 5)) == "x y x y new"
@@ -108,10 +108,10 @@ def test_a_newcomer_waits_for_its_share_of_turns() -> None:
     queue = FairQueue()
     for job in "abc":
         queue.add_job(job)
-        queue.submit(job, *(WorkUnit(i, 9) for i in range(9)))
+        queue.submit(job, *(DispatchUnit(i, 9) for i in range(9)))
     take(queue, 4)  # a 18, b 9, c 9: the virtual time is 12
     queue.add_job("new")
-    queue.submit("new", WorkUnit(0, 9))
+    queue.submit("new", DispatchUnit(0, 9))
 
     assert queue.report("new", 0).tally == 12
     assert jobs_of(take(queue, 3)) == "b c new"
@@ -124,8 +124,8 @@ def test_a_settled_estimate_takes_its_part_of_the_rise_back() -> None:
     queue = FairQueue(guess_us=600)
     queue.add_job("a")
     queue.add_job("b")
-    queue.submit("a", WorkUnit(0, None), WorkUnit(1, None))
-    queue.submit("b", WorkUnit(0, 50))
+    queue.submit("a", DispatchUnit(0, None), DispatchUnit(1, None))
+    queue.submit("b", DispatchUnit(0, 50))
     (ticket,) = take(queue, 1)
     before = virtual(queue)
     queue.finish(ticket, now_us=20)
@@ -140,7 +140,7 @@ def test_an_estimate_that_was_too_low_raises_it() -> None:
     queue = FairQueue()
     for job in "ab":
         queue.add_job(job)
-        queue.submit(job, WorkUnit(0, 10), WorkUnit(1, 10))
+        queue.submit(job, DispatchUnit(0, 10), DispatchUnit(1, 10))
     (ticket,) = take(queue, 1)
     queue.finish(ticket, now_us=50)
 
@@ -155,10 +155,10 @@ def test_a_refund_takes_nobody_behind_where_he_started() -> None:
     queue = FairQueue()
     for job in "ab":
         queue.add_job(job)
-    queue.submit("a", WorkUnit(0, 100))
-    queue.submit("b", *(WorkUnit(i, 1) for i in range(99)))
+    queue.submit("a", DispatchUnit(0, 100))
+    queue.submit("b", *(DispatchUnit(i, 1) for i in range(99)))
     (ticket,) = take(queue, 1)
-    queue.submit("a", WorkUnit(1, 100))
+    queue.submit("a", DispatchUnit(1, 100))
     before = queue.report("a", 0).tally
     queue.finish(ticket, now_us=10)
 
@@ -172,7 +172,7 @@ def test_a_batch_that_was_not_placed_leaves_it_where_it_was() -> None:
     queue = FairQueue()
     for job, count in (("a", 1), ("b", 3), ("c", 2)):
         queue.add_job(job)
-        queue.submit(job, *(WorkUnit(i, 7) for i in range(count)))
+        queue.submit(job, *(DispatchUnit(i, 7) for i in range(count)))
     take(queue, 2)
     before = virtual(queue)
     batch = queue.select(0, limit=9)
@@ -189,10 +189,10 @@ def test_nobody_waits_and_it_stands_where_the_last_one_was() -> None:
     """
     queue = FairQueue()
     queue.add_job("a")
-    queue.submit("a", WorkUnit(0, 60))
+    queue.submit("a", DispatchUnit(0, 60))
     take(queue, 1)
     queue.add_job("b")
-    queue.submit("b", WorkUnit(0, 60))
+    queue.submit("b", DispatchUnit(0, 60))
 
     assert queue.report("b", 0).tally == 60
 

@@ -14,8 +14,8 @@ from placer_models.quota import (
     decode_quotas,
     encode_device_quotas,
     fields_per_word,
-    from_quantity,
-    to_quantity,
+    parse_quota_quantity,
+    quota_quantity_text,
 )
 
 QUOTAS = st.lists(st.integers(0, 1 << 62), max_size=40)
@@ -48,7 +48,7 @@ def test_a_number_of_any_size_survives_a_quantity(number: int) -> None:
     """
     B9: a node's number travels as a decimal quantity, however many devices it has.
     """
-    assert from_quantity(to_quantity(number)) == number
+    assert parse_quota_quantity(quota_quantity_text(number)) == number
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_round_numbers_come_back_as_kubernetes_writes_them(text: str, number: in
     """
     Kubernetes writes 3000 as 3k.
     """
-    assert from_quantity(text) == number
+    assert parse_quota_quantity(text) == number
 
 
 @pytest.mark.parametrize("text", ["", "-1", "0.5", "500m", "1Ki", "0x10", "1e", "1 k", "ten"])
@@ -68,7 +68,7 @@ def test_what_is_no_whole_number_is_refused(text: str) -> None:
     A fraction, a binary suffix or a word is no encoded number.
     """
     with pytest.raises(IllegalQuotaError, match="is no encoded number; expected decimal digits"):
-        from_quantity(text)
+        parse_quota_quantity(text)
 
 
 @pytest.mark.parametrize(

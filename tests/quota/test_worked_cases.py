@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from answers import expect
-from placer.quota.choose import SCORED, ClassUse, choose_node, score_of
+from placer.quota.choose import SCORED, ClassUse, choose_node, strategy_score_of_shares
 from placer.quota.filter import (
     ClassRequest,
     DecodedQuotas,
@@ -207,4 +207,4 @@ def test_a_strategy_that_scores_no_node_by_itself_is_refused() -> None:
     with pytest.raises(
         IllegalQuotaError, match="pack scores no node by itself; expected least-requ"
     ):
-        score_of(NodeStrategy.PACK, [Fraction(1, 2)])
+        strategy_score_of_shares(NodeStrategy.PACK, [Fraction(1, 2)])

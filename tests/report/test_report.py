@@ -16,7 +16,7 @@ from placer_cli.app import main
 from placer_cli.draw.texts import fold_names
 from placer_cli.report.charts import Bar, CurvePoint, bar_chart, price_over_demand_chart
 from placer_cli.report.html import Html, html_element
-from placer_cli.report.page import SortableTableCell, page, section, sortable_table
+from placer_cli.report.page import SortableTableCell, html_page, html_section, sortable_table
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 PLAN = """\
@@ -366,7 +366,9 @@ def test_a_click_on_a_head_sorts_numbers_as_numbers(chromium: str, tmp_path: Pat
         ["c", SortableTableCell("10 EUR", 10)],
         ["a", SortableTableCell("1,000 EUR", 1000)],
     ]
-    text = page("t", ["lead"], [section("s", sortable_table(("name", "#price"), rows))], "foot")
+    text = html_page(
+        "t", ["lead"], [html_section("s", sortable_table(("name", "#price"), rows))], "foot"
+    )
     report = tmp_path / "sorted.html"
 
     def order(*heads: int) -> list[str]:
@@ -384,7 +386,7 @@ def test_a_click_on_a_head_sorts_numbers_as_numbers(chromium: str, tmp_path: Pat
 @pytest.mark.check
 def test_a_fault_of_a_page_would_be_seen(chromium: str, tmp_path: Path) -> None:
     report = tmp_path / "wrong.html"
-    wrong = page("t", ["lead"], [Html("<script>nothing.there()</script>")], "foot")
+    wrong = html_page("t", ["lead"], [Html("<script>nothing.there()</script>")], "foot")
     report.write_text(wrong)
 
     _, console = opened(chromium, report)

@@ -27,7 +27,7 @@ from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.placement import NamespacedName, PartlyPlaced, Placed, Placement, PodPlacement
-from placer_models.pod import Gang, Pod, pods_of
+from placer_models.pod import Gang, Pod, pods_of_gangs
 from scheduler.by_trying import may_be_refused
 from scheduler.cluster import DEADLINE_S, QUICK, check_fresh_count
 from tiny_pods import scale_of, tiny_gangs, tiny_groups
@@ -40,7 +40,7 @@ STEPS = (
     "placer.search.solver.build_problem",
     "placer.search.scored.place_greedily",
     "placer.search.judged.realise",
-    "placer.search.judged.broken_in",
+    "placer.search.judged.breaches_in_scene",
     "placer.scheduling.decide.breaches",
     "placer.scheduling.deployment.breaches",
     "placer.scheduling.cluster_state.account_of",
@@ -105,7 +105,7 @@ class AnySequence(RuleBasedStateMachine):
     # What the calls should do, in the model's words.
 
     def take(self, decision: Decision) -> None:
-        pods = {pod.key: pod for pod in pods_of(decision.batch.gangs)}
+        pods = {pod.key: pod for pod in pods_of_gangs(decision.batch.gangs)}
         new = [RunningPod(pods[place.key], place) for place in decision.placement.pods]
         self.pods |= {runner.pod.key: runner for runner in new}
         self.pin_no_longer(new)
@@ -225,7 +225,7 @@ class AnySequence(RuleBasedStateMachine):
         before = self.scheduler.snapshot().instance
         decision = self.scheduler.place(self.drawn_batch(seed), DEADLINE_S, options=QUICK)
         self.scheduler.release(place.key for place in decision.placement.pods)
-        pods = {pod.key: pod for pod in pods_of(decision.batch.gangs)}
+        pods = {pod.key: pod for pod in pods_of_gangs(decision.batch.gangs)}
         self.pin_no_longer(RunningPod(pods[p.key], p) for p in decision.placement.pods)
 
         now = (self.nodes[node.name].node for node in before.nodes)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import placer.scheduler
-from placer.counting.placements import Unrealisable
+from placer.counting.placements import UnrealisableNode
 from placer.judge.breaches import Breach
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision
@@ -46,8 +46,8 @@ def find_a_breach(*_: object, **__: object) -> tuple[Breach, ...]:
     return (Breach("memory", "n0", "too much"),)
 
 
-def realise_nothing(*_: object, **__: object) -> Unrealisable:
-    return Unrealisable("n0", "no reason")
+def realise_nothing(*_: object, **__: object) -> UnrealisableNode:
+    return UnrealisableNode("n0", "no reason")
 
 
 STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
@@ -57,8 +57,12 @@ STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
     "the greedy path": ("placer.search.scored.place_greedily", fail, UnforeseenError),
     "realising": ("placer.search.judged.realise", fail, UnforeseenError),
     "no ids for the counts": ("placer.search.judged.realise", realise_nothing, SolverError),
-    "the judge of the search": ("placer.search.judged.broken_in", fail, UnforeseenError),
-    "a breach in the search": ("placer.search.judged.broken_in", find_a_breach, SolverError),
+    "the judge of the search": ("placer.search.judged.breaches_in_scene", fail, UnforeseenError),
+    "a breach in the search": (
+        "placer.search.judged.breaches_in_scene",
+        find_a_breach,
+        SolverError,
+    ),
     "measuring": ("placer.search.judged.measure_tiers", fail, UnforeseenError),
     "the exact search": ("placer.search.joint_search.search_exactly", fail, UnforeseenError),
     "the reasons": ("placer.search.solver.why_unplaced", fail, UnforeseenError),

@@ -16,7 +16,7 @@ from placer.search.options import BatchOrder, Engine, SolveOptions
 from placer_models.cluster import Instance, Node
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, PodPlacement
-from placer_models.pod import Gang, Pod, pods_of
+from placer_models.pod import Gang, Pod, pods_of_gangs
 from placer_models.reach import without_asks_beyond_node
 from scheduler.cluster import batch, machine, pod
 
@@ -67,7 +67,7 @@ def test_a_batch_gets_the_places_of_single_calls(batch: int) -> None:
     for seed in range(4 * batch, 4 * batch + 4):
         rng = Random(seed)
         world = roomy.instance(seed)
-        pods = list(pods_of(world.gangs))
+        pods = list(pods_of_gangs(world.gangs))
         together, alone = both(world, pods, options_for(rng, pods))
         assert together == alone, seed
         assert len(together) > 1
@@ -83,7 +83,7 @@ def test_that_is_so_whatever_words_pods_and_nodes_have(batch: int) -> None:
     for seed in range(1000 * batch, 1000 * batch + WORLDS):
         rng = Random(seed)
         world = mixed_instance(seed)
-        pods = list(map(without_asks_beyond_node, pods_of(world.gangs)))
+        pods = list(map(without_asks_beyond_node, pods_of_gangs(world.gangs)))
         rng.shuffle(pods)
         together, alone = both(world, pods, options_for(rng, pods))
         assert together == alone, seed

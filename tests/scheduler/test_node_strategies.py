@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from answers import expect
-from placer.judge.breaches import Breach, broken_in
+from placer.judge.breaches import Breach, breaches_in_scene
 from placer.judge.measure import measure
 from placer.judge.scene import InstanceWithPlacement
 from placer.scheduler import Scheduler
@@ -85,10 +85,10 @@ def test_the_judge_looks_at_a_decision_once(
 
     def counted(scene: InstanceWithPlacement) -> tuple[Breach, ...]:
         looks.append(scene)
-        return broken_in(scene)
+        return breaches_in_scene(scene)
 
-    monkeypatch.setattr("placer.judge.breaches.broken_in", counted)
-    monkeypatch.setattr("placer.search.judged.broken_in", counted)
+    monkeypatch.setattr("placer.judge.breaches.breaches_in_scene", counted)
+    monkeypatch.setattr("placer.search.judged.breaches_in_scene", counted)
     options = replace(QUICK, strategy=strategy)
     scheduler.place(batch_of(3, "a"), DEADLINE_S, options=options)
 

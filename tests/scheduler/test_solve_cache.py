@@ -27,7 +27,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import Device
 from placer_models.placement import Answer, GaveUp, Placement
-from placer_models.pod import Pod, pods_of
+from placer_models.pod import Pod, pods_of_gangs
 from placer_models.policy import QosClass
 from scheduler.cluster import BOX, DEADLINE_S, QUICK, batch, check_fresh_count, pod
 from tiny_pods import scale_of, tiny_gangs, tiny_groups
@@ -89,7 +89,7 @@ def states(seed: int) -> Iterator[tuple[Instance, StartingAccounts, Random]]:
         yield instance, state.baseline(cache), rng
         answer = solve(instance, QUICK)
         placement = getattr(answer, "placement", Placement())
-        pods = {one.key: one for one in pods_of(wanted.gangs)}
+        pods = {one.key: one for one in pods_of_gangs(wanted.gangs)}
         placed = [RunningPod(pods[place.key], place) for place in placement.pods]
         state = changed(rng, state, placed, step)
         # The same words again, under other names, and words that are new.

@@ -9,12 +9,12 @@ import pytest
 from answers import expect
 from exact_checks import check_worlds
 from placer.search import joint_search
-from placer.search.equal_pods import part_equal_pods
+from placer.search.equal_pods import best_split_of_equal_pods
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node, RunningPod
-from placer_models.goals import TIERS_OF, WORTH, Sense
+from placer_models.goals import TIERS_OF, WORTH, ObjectiveSense
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed, PodPlacement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
@@ -102,11 +102,11 @@ def test_the_best_way_is_that_of_trying_all(strategy: NodeStrategy) -> None:
                 for _ in range(n):
                     load = load.with_pod(fit.ask)
                 for i, tier in enumerate(tiers):
-                    sign = 1 if tier.sense is Sense.MINIMISE else -1
+                    sign = 1 if tier.sense is ObjectiveSense.MINIMISE else -1
                     costs[i] += sign * (WORTH[tier](load) - WORTH[tier](node.load))
             best = tuple(costs) if best is None else min(best, tuple(costs))
 
-        found = part_equal_pods(problem, tiers)
+        found = best_split_of_equal_pods(problem, tiers)
 
         assert (None if found is None else found.costs) == best, seed
         none += best is None

@@ -9,7 +9,7 @@ from mixed_worlds import mixed_instance
 from placer.search.exact import CORES_OF_A_SEAT, assignment_count
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node
-from placer_models.cpsat.batch_model import units_of
+from placer_models.cpsat.batch_model import pod_units_of
 from placer_models.cpsat.tier_limits import number_of_modelled_tiers
 from placer_models.device import GPU
 from placer_models.machines.catalogue import load_machine
@@ -33,7 +33,7 @@ class Counted(tuple[NodeState, ...]):
 def pair_by_pair(problem: Problem) -> int:
     """Return the size of all pairs of a unit and a node that may host it."""
     found = 0
-    for unit in units_of(problem):
+    for unit in pod_units_of(problem):
         for node in problem.nodes:
             if problem.fits[unit.shape][node.kind] is not None:
                 found += 1

@@ -9,7 +9,7 @@ from placer.search import cp
 from placer.search.budget import Budget
 from placer.search.cp import ModelAnswer, SolverError, merged_solver_answers, optimise_expression
 from placer.search.options import SolveOptions
-from placer_models.goals import Sense
+from placer_models.goals import ObjectiveSense
 
 NOTHING: ModelAnswer[CpSolver] = ModelAnswer(None, (), (None,))
 
@@ -28,13 +28,15 @@ def test_a_search_that_had_no_time_claims_no_bound() -> None:
     """
     model = CpModel()
     x = model.new_int_var(0, 9, "x")
-    solved = optimise_expression(model, x, Sense.MAXIMISE, budget(), share=0)
+    solved = optimise_expression(model, x, ObjectiveSense.MAXIMISE, budget(), share=0)
 
     assert (solved.solution, solved.bounds, solved.infeasible) == (None, (None,), False)
 
 
-@pytest.mark.parametrize(("sense", "best"), [(Sense.MAXIMISE, 7), (Sense.MINIMISE, 2)])
-def test_value_and_bound_meet_at_the_optimum(sense: Sense, best: int) -> None:
+@pytest.mark.parametrize(
+    ("sense", "best"), [(ObjectiveSense.MAXIMISE, 7), (ObjectiveSense.MINIMISE, 2)]
+)
+def test_value_and_bound_meet_at_the_optimum(sense: ObjectiveSense, best: int) -> None:
     """
     Both directions, and the solution can be asked for any expression.
     """
@@ -52,9 +54,9 @@ def test_a_second_goal_replaces_the_first() -> None:
     """
     model = CpModel()
     x = model.new_int_var(0, 3, "x")
-    optimise_expression(model, x, Sense.MAXIMISE, budget(), share=10)
+    optimise_expression(model, x, ObjectiveSense.MAXIMISE, budget(), share=10)
 
-    assert optimise_expression(model, x, Sense.MINIMISE, budget(), share=10).bounds == (0,)
+    assert optimise_expression(model, x, ObjectiveSense.MINIMISE, budget(), share=10).bounds == (0,)
 
 
 def test_no_solution_is_told_apart_from_no_time() -> None:
@@ -64,7 +66,7 @@ def test_no_solution_is_told_apart_from_no_time() -> None:
     model = CpModel()
     x = model.new_int_var(0, 3, "x")
     model.add(x >= 4)
-    solved = optimise_expression(model, x, Sense.MAXIMISE, budget(), share=10)
+    solved = optimise_expression(model, x, ObjectiveSense.MAXIMISE, budget(), share=10)
 
     assert (solved.infeasible, solved.solution) == (True, None)
 
@@ -79,7 +81,7 @@ def test_an_invalid_model_is_our_defect() -> None:
     model.add(4 * x + 4 * y >= 1)
 
     with pytest.raises(SolverError, match="invalid"):
-        optimise_expression(model, x, Sense.MAXIMISE, budget(), share=10)
+        optimise_expression(model, x, ObjectiveSense.MAXIMISE, budget(), share=10)
 
 
 @pytest.mark.parametrize(("variables", "looked_for"), [(1_000, True), (1_001, False)])
@@ -100,7 +102,7 @@ def test_symmetries_are_looked_for_where_the_time_allows(
     x = [model.new_bool_var("") for _ in range(variables)]
     monkeypatch.setattr(cp, "SYMMETRY_S", 1e-6)
     monkeypatch.setattr(CpSolver, "solve", noted)
-    optimise_expression(model, x[0], Sense.MAXIMISE, budget(), share=1.0)
+    optimise_expression(model, x[0], ObjectiveSense.MAXIMISE, budget(), share=1.0)
 
     assert [level != 0 for level in levels] == [looked_for]
 
@@ -108,18 +110,18 @@ def test_symmetries_are_looked_for_where_the_time_allows(
 @pytest.mark.parametrize(
     ("sense", "first", "second", "value", "bound"),
     [
-        (Sense.MAXIMISE, found(5, 9), found(7, 8), 7, 8),
-        (Sense.MAXIMISE, found(7, 8), found(5, 9), 7, 8),
-        (Sense.MAXIMISE, found(7, 9), found(5, 8), 7, 8),
-        (Sense.MINIMISE, found(7, 3), found(5, 4), 5, 4),
-        (Sense.MINIMISE, found(5, 4), found(7, 3), 5, 4),
-        (Sense.MINIMISE, found(5, None), NOTHING, 5, None),
-        (Sense.MAXIMISE, NOTHING, found(0, 3), 0, 3),
-        (Sense.MAXIMISE, NOTHING, NOTHING, None, None),
+        (ObjectiveSense.MAXIMISE, found(5, 9), found(7, 8), 7, 8),
+        (ObjectiveSense.MAXIMISE, found(7, 8), found(5, 9), 7, 8),
+        (ObjectiveSense.MAXIMISE, found(7, 9), found(5, 8), 7, 8),
+        (ObjectiveSense.MINIMISE, found(7, 3), found(5, 4), 5, 4),
+        (ObjectiveSense.MINIMISE, found(5, 4), found(7, 3), 5, 4),
+        (ObjectiveSense.MINIMISE, found(5, None), NOTHING, 5, None),
+        (ObjectiveSense.MAXIMISE, NOTHING, found(0, 3), 0, 3),
+        (ObjectiveSense.MAXIMISE, NOTHING, NOTHING, None, None),
     ],
 )
 def test_the_better_value_and_the_narrower_bound_are_kept(
-    sense: Sense,
+    sense: ObjectiveSense,
     first: ModelAnswer[CpSolver],
     second: ModelAnswer[CpSolver],
     value: int | None,
@@ -131,4 +133,4 @@ def test_the_better_value_and_the_narrower_bound_are_kept(
 
 def test_a_second_call_without_solution_is_told_as_such() -> None:
     second: ModelAnswer[CpSolver] = ModelAnswer(None, (), (None,), infeasible=True)
-    assert merged_solver_answers(found(3, 4), second, Sense.MAXIMISE).infeasible
+    assert merged_solver_answers(found(3, 4), second, ObjectiveSense.MAXIMISE).infeasible

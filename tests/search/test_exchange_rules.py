@@ -9,7 +9,7 @@ import pytest
 
 from answers import expect
 from placer.counting.account import accounts_of
-from placer.counting.placements import Unrealisable, realise
+from placer.counting.placements import UnrealisableNode, realise
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.search import joint_search
@@ -19,7 +19,7 @@ from placer.search.exchanges.domain_rules import DomainRules
 from placer.search.exchanges.lots import exchange_lots_of, unexchanged_shapes
 from placer.search.exchanges.mending import ExchangeRepair
 from placer.search.exchanges.on_nodes import NodePlacer
-from placer.search.exchanges.placed import place_most
+from placer.search.exchanges.placed import place_more_pods
 from placer.search.exchanges.room_columns import capacity_left_columns
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
@@ -46,12 +46,12 @@ WORK = SolveOptions(workers=1, seed=1, work_limit=1)
 
 def proposed(problem: Problem, start: Choices) -> Choices | None:
     values = placed_points(problem, start)
-    return place_most(problem, start, values, [None] * len(values), Budget(WORK), 1)
+    return place_more_pods(problem, start, values, [None] * len(values), Budget(WORK), 1)
 
 
 def legal(world: Instance, problem: Problem, choices: Choices) -> bool:
     placement = realise(world, accounts_of(world), problem, choices)
-    return not isinstance(placement, Unrealisable) and not breaches(world, placement)
+    return not isinstance(placement, UnrealisableNode) and not breaches(world, placement)
 
 
 @pytest.mark.parametrize(

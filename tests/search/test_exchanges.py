@@ -9,7 +9,7 @@ import pytest
 
 from judge.hand import node
 from placer.counting.account import accounts_of
-from placer.counting.placements import Unrealisable, realise
+from placer.counting.placements import UnrealisableNode, realise
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
@@ -17,7 +17,7 @@ from placer.search import joint_search
 from placer.search.budget import Budget
 from placer.search.exchanges.lots import exchange_lots_of
 from placer.search.exchanges.move_rules import no_domain_count_rules
-from placer.search.exchanges.placed import place_most
+from placer.search.exchanges.placed import place_more_pods
 from placer.search.exchanges.swaps import BinContents, exchange_until_all_fit
 from placer.search.exchanges.wanted import lot_exclusion_options
 from placer.search.options import SolveOptions
@@ -115,7 +115,11 @@ def proposed(world: Instance, seed: int = 1) -> tuple[Problem, Choices, Choices 
     values = points(problem, set(start))
     assert values is not None
     bounds = [None] * len(values)
-    return problem, start, place_most(problem, start, values, bounds, Budget(WORK), seed)
+    return (
+        problem,
+        start,
+        place_more_pods(problem, start, values, bounds, Budget(WORK), seed),
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,7 +141,7 @@ def test_exchanges_reach_what_brute_force_does(seeds: tuple[int, ...]) -> None:
             placement = realise(world, accounts_of(world), problem, found)
             after = points(problem, set(found))
 
-            assert not isinstance(placement, Unrealisable)
+            assert not isinstance(placement, UnrealisableNode)
             assert breaches(world, placement) == ()
             assert after is not None
             assert value < after <= best
@@ -255,11 +259,11 @@ def test_when_the_work_is_done_too_early_who_fits_stays() -> None:
     problem = build_problem(world)
     budget = Budget(WORK)
     budget.total = 0.004
-    found = place_most(problem, {}, [0, 0], [None, None], budget, 1)
+    found = place_more_pods(problem, {}, [0, 0], [None, None], budget, 1)
 
     assert found is not None
     assert 50 <= len(found) < 60
     assert {pod for pod in range(60) if pod % 2} <= found.keys()
     placement = realise(world, accounts_of(world), problem, found)
-    assert not isinstance(placement, Unrealisable)
+    assert not isinstance(placement, UnrealisableNode)
     assert breaches(world, placement) == ()

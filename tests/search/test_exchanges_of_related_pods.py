@@ -11,13 +11,13 @@ import pytest
 
 from judge.hand import node
 from placer.counting.account import accounts_of
-from placer.counting.placements import Unrealisable, realise
+from placer.counting.placements import UnrealisableNode, realise
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.search.budget import Budget
 from placer.search.exchanges import placed
 from placer.search.exchanges.domain_rules import DomainRules
-from placer.search.exchanges.placed import place_most
+from placer.search.exchanges.placed import place_more_pods
 from placer.search.exchanges.sweeps import anneal_with_numpy
 from placer.search.options import SolveOptions
 from placer.state.batch import build_problem
@@ -137,7 +137,7 @@ def best_points(world: Instance, problem: Problem) -> list[int]:
 
 def proposed(problem: Problem, start: Choices) -> Choices | None:
     values = placed_points(problem, start)
-    return place_most(problem, start, values, [None] * len(values), Budget(WORK), 1)
+    return place_more_pods(problem, start, values, [None] * len(values), Budget(WORK), 1)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_exchanges_reach_what_brute_force_does(seeds: tuple[int, ...]) -> None:
             placement = realise(world, accounts_of(world), problem, found)
             after = placed_points(problem, found)
 
-            assert not isinstance(placement, Unrealisable)
+            assert not isinstance(placement, UnrealisableNode)
             assert breaches(world, placement) == ()
             assert before < after <= best
             reached += after == best
@@ -223,7 +223,7 @@ def test_pods_that_keep_apart_or_spread_fill_nodes(
     assert found is not None
     assert len(found) == 60
     placement = realise(world, accounts_of(world), problem, found)
-    assert not isinstance(placement, Unrealisable)
+    assert not isinstance(placement, UnrealisableNode)
     assert breaches(world, placement) == ()
     assert proposed(problem, start) == found
 

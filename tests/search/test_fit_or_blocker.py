@@ -17,7 +17,7 @@ from placer.state.fits import fit_of
 from placer.state.requirements import without_relations
 from placer_models.cluster import Node
 from placer_models.device import GPU
-from placer_models.pod import Pod, pods_of
+from placer_models.pod import Pod, pods_of_gangs
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
@@ -126,7 +126,7 @@ def test_what_pods_say_of_each_other_changes_no_fit() -> None:
     told_apart = 0
     for seed in range(150):
         instance = mixed_instance(seed)
-        specs = {pod.spec for pod in pods_of(instance.gangs)}
+        specs = {pod.spec for pod in pods_of_gangs(instance.gangs)}
         for spec, on in product(specs, instance.nodes):
             alone = without_relations(spec_on(spec, on))
             told_apart += alone != spec_on(spec, on)

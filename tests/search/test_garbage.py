@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from placer.search import garbage
-from placer.search.garbage import MANY, no_collection
+from placer.search.garbage import MANY, without_garbage_collection
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from worlds import tiny_instance
@@ -81,7 +81,7 @@ def test_a_fault_leaves_collections_on() -> None:
     """
     A call that fails leaves nothing behind.
     """
-    with pytest.raises(ZeroDivisionError), no_collection():
+    with pytest.raises(ZeroDivisionError), without_garbage_collection():
         _ = 1 // 0
 
     assert gc.isenabled()
@@ -89,7 +89,7 @@ def test_a_fault_leaves_collections_on() -> None:
 
 def _made(count: int) -> list[Part]:
     """Return objects that were made while collections were put off."""
-    with no_collection():
+    with without_garbage_collection():
         return [Part() for _ in range(count)]
 
 
@@ -115,7 +115,7 @@ def test_few_new_objects_stay_young() -> None:
 
 
 def test_garbage_among_them_is_freed_by_a_full_collection() -> None:
-    with no_collection():
+    with without_garbage_collection():
         many = [Part() for _ in range(2 * MANY)]
         many[0].mate, many[1].mate = many[1], many[0]
         gone = weakref.ref(many[0])

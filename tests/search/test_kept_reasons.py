@@ -16,7 +16,7 @@ from placer.search.reasons import stages
 from placer.search.reasons.question import PodOnNode
 from placer_models.cluster import Node
 from placer_models.placement import Unplaced
-from placer_models.pod import Container, Pod, PodSpec, Resources, pods_of
+from placer_models.pod import Container, Pod, PodSpec, Resources, pods_of_gangs
 from placer_models.policy import QosClass
 from worlds import tiny_instance
 
@@ -43,7 +43,7 @@ def test_reasons_are_those_of_a_scheduler_that_knows_nothing(seed: int) -> None:
         scheduler = Scheduler(instance.nodes, tuple(instance.running))
     except SchedulerError:
         pytest.skip("this world is none that a Scheduler takes")
-    specs = [(pod.namespace, pod.spec) for pod in pods_of(instance.gangs)]
+    specs = [(pod.namespace, pod.spec) for pod in pods_of_gangs(instance.gangs)]
     placed: list[Pod] = []
     for step in range(5):
         namespace, spec = rng.choice(specs)

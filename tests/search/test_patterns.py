@@ -10,7 +10,7 @@ import pytest
 
 from brute_force import best_vector
 from placer.counting.account import accounts_of
-from placer.counting.placements import Unrealisable, realise
+from placer.counting.placements import UnrealisableNode, realise
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.search import joint_search
@@ -240,7 +240,7 @@ def test_what_patterns_propose_keeps_the_rules_of_all_families(seeds: range) -> 
         if found.choices is not None:
             placement = realise(world, accounts_of(world), problem, found.choices)
 
-            assert not isinstance(placement, Unrealisable), seed
+            assert not isinstance(placement, UnrealisableNode), seed
             assert not breaches(world, placement), seed
             assert placed_points(problem, found.choices) > [0] * len(problem.priorities)
             legal += 1

@@ -15,7 +15,7 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.placement import Placed, Unplaced
-from placer_models.pod import GangGroup, pods_of
+from placer_models.pod import GangGroup, pods_of_gangs
 from placer_models.reasons import (
     Blocked,
     Blocker,
@@ -109,7 +109,7 @@ def test_words_are_made_of_values() -> None:
     said = 0
     for seed in range(10):
         instance = mixed_instance(seed)
-        spec_of = {pod.key: pod.spec for pod in pods_of(instance.gangs)}
+        spec_of = {pod.key: pod.spec for pod in pods_of_gangs(instance.gangs)}
         answer = solve(instance, SolveOptions(Engine.GREEDY, workers=1, seed=1))
         for left in () if isinstance(answer, Placed) else answer.unplaced:
             spec = spec_of[left.namespace, left.name]

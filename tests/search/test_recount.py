@@ -5,7 +5,7 @@ from dataclasses import replace
 from mixed_worlds import mixed_instance
 from placer.counting.account import accounts_of
 from placer.counting.cores import core_classes
-from placer.counting.placements import Unrealisable, choices_from_placement, realise
+from placer.counting.placements import UnrealisableNode, choices_from_placement, realise
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
@@ -24,11 +24,11 @@ def test_recounted_choices_realise_to_the_same_worth() -> None:
         accounts = accounts_of(instance)
         problem = build_problem(instance, accounts)
         first = realise(instance, accounts, problem, place_greedily(problem))
-        assert not isinstance(first, Unrealisable)
+        assert not isinstance(first, UnrealisableNode)
         again = realise(
             instance, accounts, problem, choices_from_placement(instance, accounts, problem, first)
         )
-        assert not isinstance(again, Unrealisable)
+        assert not isinstance(again, UnrealisableNode)
 
         assert breaches(instance, again) == ()
         assert measure(instance, again) == measure(instance, first)
@@ -46,7 +46,7 @@ def test_choices_without_links_refine_to_clean_placements() -> None:
         choices = refine_coarse_choices(problem, coarse, place_greedily(coarse))
         placement = realise(instance, accounts, problem, choices)
 
-        assert not isinstance(placement, Unrealisable)
+        assert not isinstance(placement, UnrealisableNode)
         assert breaches(instance, placement) == ()
 
 
@@ -77,7 +77,7 @@ def test_cores_are_put_in_classes_once_an_account() -> None:
         problem = build_problem(instance, accounts)
         known = [dict(account.cores.classes) for account in accounts]
         placement = realise(instance, accounts, problem, place_greedily(problem))
-        assert not isinstance(placement, Unrealisable)
+        assert not isinstance(placement, UnrealisableNode)
         choices_from_placement(instance, accounts, problem, placement)
 
         assert all(known)

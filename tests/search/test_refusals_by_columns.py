@@ -17,7 +17,7 @@ from placer.search.reasons.stages import NodesAtReasonStage
 from placer.state.requirements import PodRequirements
 from placer_models.cluster import Instance
 from placer_models.placement import Unplaced
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 from placer_models.reach import without_asks_beyond_node
 from placer_models.reasons import Blocker
 
@@ -31,7 +31,7 @@ NEVER = 1_000_000
 def refusals(world: Instance, seed: int) -> list[Unplaced]:
     """Return who gets no place, and why, of three times the pods of a world, one by one."""
     scheduler = Scheduler(world.nodes, world.running)
-    pods = [without_asks_beyond_node(pod) for pod in pods_of(world.gangs)]
+    pods = [without_asks_beyond_node(pod) for pod in pods_of_gangs(world.gangs)]
     Random(seed).shuffle(pods)
     found: list[Unplaced] = []
     for number, pod in enumerate(3 * pods):
@@ -72,7 +72,7 @@ def test_columns_tell_what_single_nodes_tell(batch: int, monkeypatch: pytest.Mon
 
 def refused_together(world: Instance) -> tuple[Unplaced, ...]:
     """Return who gets no place, and why, of three times the pods of a world in one batch."""
-    pods = [*pods_of(world.gangs)]
+    pods = [*pods_of_gangs(world.gangs)]
     gangs = tuple(
         lone_gang(replace(pod, name=f"{pod.name}-{number}")) for number, pod in enumerate(3 * pods)
     )

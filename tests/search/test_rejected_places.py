@@ -15,7 +15,7 @@ import pytest
 from answers import expect
 from commands import Placer
 from placer.counting.account import Account
-from placer.counting.placements import Unrealisable, realise
+from placer.counting.placements import UnrealisableNode, realise
 from placer.judge.breaches import breaches
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
@@ -251,7 +251,7 @@ def test_nothing_is_said_where_nothing_was_rejected(tmp_path: Path, placer: Plac
 
 
 Realise = Callable[
-    [Instance, Sequence[Account], Problem, Mapping[int, Choice]], Placement | Unrealisable
+    [Instance, Sequence[Account], Problem, Mapping[int, Choice]], Placement | UnrealisableNode
 ]
 
 
@@ -268,9 +268,9 @@ def test_counts_without_ids_cost_their_node(
         accounts: Sequence[Account],
         problem: Problem,
         choices: Mapping[int, Choice],
-    ) -> Placement | Unrealisable:
+    ) -> Placement | UnrealisableNode:
         if any(choice.node == 0 for choice in choices.values()):
-            return Unrealisable("n0", "no reason")
+            return UnrealisableNode("n0", "no reason")
         return realise(instance, accounts, problem, choices)
 
     monkeypatch.setattr("placer.search.judged.realise", never_on_n0)

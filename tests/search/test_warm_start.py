@@ -19,7 +19,7 @@ from placer.search.warm_start import placement_from_earlier
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.legal import illegal_pods
 from placer_models.placement import Answer, PartlyPlaced, Placed, Placement
-from placer_models.pod import Container, Gang, Pod, PodSpec, Resources, pods_of
+from placer_models.pod import Container, Gang, Pod, PodSpec, Resources, pods_of_gangs
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 
@@ -142,7 +142,7 @@ def test_in_mixed_worlds_it_is_legal_and_the_answer_never_worse_than_greedy(
     """
     rng = Random(f"warm-{seed}")
     now = mixed_instance(seed)
-    if illegal_pods(pods_of(now.gangs), now.nodes):
+    if illegal_pods(pods_of_gangs(now.gangs), now.nodes):
         pytest.skip("pods ask for what no pod may ask for")
     before = replace(
         now,

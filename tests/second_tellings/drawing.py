@@ -7,7 +7,7 @@ from random import Random
 
 from mixed_worlds import mixed_instance
 from placer_models.cluster import Instance, Node
-from placer_models.pod import Pod, PodSpec, pods_of
+from placer_models.pod import Pod, PodSpec, pods_of_gangs
 from placer_models.selectors import Labels
 
 
@@ -19,7 +19,7 @@ def mixed_worlds() -> tuple[Instance, ...]:
 
 def all_pods(instance: Instance) -> Iterator[Pod]:
     """Yield the pods that wait, then those that run."""
-    yield from pods_of(instance.gangs)
+    yield from pods_of_gangs(instance.gangs)
     yield from (running.pod for running in instance.running)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from placer.judge import cells
 from placer.judge.scene import JudgedNode, nodes_before_placement, placed_pod_of
-from placer_models.alignment import effective_alignment_scope, effective_policy
+from placer_models.alignment import effective_alignment_scope, resolve_alignment_policy
 from placer_models.bound import (
     is_bound_by_policy,
     numa_nodes_bound_to,
@@ -137,7 +137,7 @@ def test_who_owns_no_cpus_is_bound_by_a_binding_policy(
     said = {pod, on} - {NONE}
     agreed = said.pop() if len(said) == 1 else NONE if not said else None
 
-    assert effective_policy(pod, on) is agreed
+    assert resolve_alignment_policy(pod, on) is agreed
     assert is_bound_by_policy(PodSpec((), qos, alignment=pod), node) is (
         qos in POOLED and agreed in (RESTRICTED, SINGLE)
     )

@@ -25,7 +25,7 @@ from placer_models.goals import EXPECTED
 from placer_models.node_affinity import NodeAffinity, NodeTerm
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import PartlyPlaced, Placed, PodPlacement
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources, pods_of
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources, pods_of_gangs
 from placer_models.policy import QosClass
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
@@ -88,7 +88,7 @@ def drawn(seed: int) -> Instance:
     answer = solve(first, GREEDY)
     running = []
     if isinstance(answer, Placed | PartlyPlaced):
-        spec_of = {pod.key: pod for pod in pods_of(first.gangs)}
+        spec_of = {pod.key: pod for pod in pods_of_gangs(first.gangs)}
         running = [RunningPod(spec_of[place.key], place) for place in answer.placement.pods]
     known = {runner.pod.key for runner in running}
     waiting = tuple(gang for gang in gangs if gang.pods[0].key not in known)
@@ -123,7 +123,7 @@ def shape(spec: PodSpec) -> ExpectedShape | None:
 
 def counted(instance: Instance) -> Counter[ExpectedShape]:
     """All pods that wait and run, and those that want all of a node, for each type of node."""
-    pods = [*pods_of(instance.gangs), *(runner.pod for runner in instance.running)]
+    pods = [*pods_of_gangs(instance.gangs), *(runner.pod for runner in instance.running)]
     found = Counter(one for pod in pods if (one := shape(pod.spec)) is not None)
     cpu = sum(one.cpu_milli for one in found.elements())
     memory = sum(one.memory_bytes for one in found.elements())
@@ -213,7 +213,7 @@ def test_the_tier_is_what_the_page_counts(batch: int) -> None:
         before = {node.name: left(node, there[node.name]) for node in instance.nodes}
         prices = slow.prices(demand, [(may[name], before[name]) for name in before])
         priced = replace(demand, prices=prices)
-        spec_of = {pod.key: pod.spec for pod in pods_of(instance.gangs)}
+        spec_of = {pod.key: pod.spec for pod in pods_of_gangs(instance.gangs)}
         expected = 0
         for node in instance.nodes:
             name = node.name

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from judge.hand import MACHINE
-from placer.judge.open_nodes import admission_key_of_spec, admits_new_pods
+from placer.judge.open_nodes import admits_new_pods, open_nodes_key_of_spec
 from placer_models.affinity import EVERY_NAMESPACE, SYSTEM_NAMESPACE, AffinityLevel, AffinityTerm
 from placer_models.cluster import Node
 from placer_models.network import LevelRule, LevelRuleKind
@@ -231,7 +231,7 @@ def test_the_judge_tells_pods_apart_by_all_that_decides_where_they_may_come() ->
     about nodes looks at has to be among what they agree in.
     """
     kept_by = _Recorder(PodSpec(()))
-    admission_key_of_spec(cast("PodSpec", kept_by))
+    open_nodes_key_of_spec(cast("PodSpec", kept_by))
 
     for node, spec in nodes_and_specs():
         looked_at = _Recorder(spec)

@@ -20,7 +20,7 @@ from placer_models.device import Device
 from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.goals import TIERS_OF
-from placer_models.illegal_running import illegality
+from placer_models.illegal_running import illegality_text
 from placer_models.node_strategy import (
     LOOK_AT_WHAT_IS_LEFT,
     AskByResourceClass,
@@ -28,7 +28,7 @@ from placer_models.node_strategy import (
     StrategyNodeLoad,
 )
 from placer_models.placement import Placement, PodPlacement
-from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources, pods_of
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources, pods_of_gangs
 from placer_models.policy import QosClass
 from placer_models.resource_classes import (
     ask_of,
@@ -193,7 +193,7 @@ def test_tiers_of_strategies_are_what_the_page_counts(strategy: NodeStrategy) ->
         instance = replace(drawn, strategy=strategy, move_budget=0)
         where: dict[int, list[PodSpec]] = {}
         places = []
-        for pod in pods_of(instance.gangs):
+        for pod in pods_of_gangs(instance.gangs):
             i = rng.randrange(len(instance.nodes) + 1)
             if i < len(instance.nodes):
                 there = spec_on(pod.spec, instance.nodes[i])
@@ -265,7 +265,7 @@ def shared_world(seed: int) -> Instance:
     specs = [drawn_spec(rng) for _ in range(4)]
     drawn = world_of(there, specs)
     # What counts of an illegal pod that runs is told elsewhere.
-    legal = tuple(one for one in drawn.running if not illegality(one))
+    legal = tuple(one for one in drawn.running if not illegality_text(one))
     return replace(drawn, running=legal, name=f"classes {seed}")
 
 

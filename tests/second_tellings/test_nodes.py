@@ -9,9 +9,9 @@ import pytest
 
 from judge.hand import MACHINE
 from placer_models.cluster import Node
-from placer_models.cpuset import cpus_without, is_same
+from placer_models.cpuset import cpus_without, is_same_cpu_set
 from placer_models.device import Device
-from placer_models.mig import TABLES, covered_slices
+from placer_models.mig import TABLES, mig_slices_covered
 from placer_models.policy import PartitionPolicy
 from placer_models.topology import Topology
 from second_tellings.drawing import mixed_worlds
@@ -65,7 +65,7 @@ def test_cpus_out_of_pools_are_reserved_or_pinned() -> None:
 
         assert node.out_of_pools(owned) == out
         assert cpus_without(node.machine.topology.online, out) == pool
-        assert is_same(frozenset(pool), frozenset(out)) is (pool == out)
+        assert is_same_cpu_set(frozenset(pool), frozenset(out)) is (pool == out)
 
 
 def test_memory_is_what_hugepages_leave() -> None:
@@ -181,11 +181,11 @@ def test_profiles_are_those_of_the_page(table: str) -> None:
     assert sum(2 * p.compute * len(p.starts) for p in usual) == 60
     modes = ((3, table),)
     for kind, start in product([*page, "mig-9g.90gb", "gpu"], range(8)):
-        parts = covered_slices(modes, kind, 24 + start)
+        parts = mig_slices_covered(modes, kind, 24 + start)
         whole = slices(table, kind, start)
         assert set(parts) - {8} == whole
         assert (8 in parts) == bool(whole and kind.endswith(".me"))
-        assert covered_slices(modes, kind, 16 + start) == ()
+        assert mig_slices_covered(modes, kind, 16 + start) == ()
 
 
 def test_facts_of_a_topology_are_those_of_its_cpus() -> None:

@@ -12,8 +12,8 @@ from placer_models.device_share import (
     DeviceShare,
     amounts_of_share,
     device_capacity_of,
+    share_amounts_left,
     share_fits,
-    share_left,
     share_unless_whole,
     used_millionths,
     whole_device_amounts,
@@ -118,7 +118,7 @@ def test_shares_take_what_the_page_says(batch: int) -> None:
             enough = all(a <= b for a, b in zip(in_hundredths(expected), left, strict=True))
             assert share_fits(amounts, left) is enough
             fitted += enough
-            before, left = left, share_left(left, amounts)
+            before, left = left, share_amounts_left(left, amounts)
             assert left == tuple(a - b for a, b in zip(before, amounts, strict=True))
     assert fitted > 100
     assert refused > 100

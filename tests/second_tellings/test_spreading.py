@@ -6,7 +6,7 @@ from features.topology_spread import spread_instance
 from placer_models.cluster import Node
 from placer_models.pod import PodSpec
 from placer_models.policy import Strength
-from placer_models.spreading import spreadings_of
+from placer_models.spreading import resolved_spread_constraints_of
 from placer_models.taints import TaintEffect
 from placer_models.topology_spread import SpreadConstraint
 from second_tellings.drawing import all_pods, mixed_worlds
@@ -41,7 +41,7 @@ def test_constraints_look_at_the_nodes_of_the_page() -> None:
     worlds = (*mixed_worlds(), *map(spread_instance, range(60)))
     for world in worlds:
         for pod in all_pods(world):
-            looked_at = list(spreadings_of(pod.spec, pod.namespace))
+            looked_at = list(resolved_spread_constraints_of(pod.spec, pod.namespace))
             assert [one.constraint for one in looked_at] == list(pod.spec.spread)
             for one in looked_at:
                 for node in world.nodes:
@@ -62,7 +62,7 @@ def test_fewest_count_as_none_where_domains_are_few(strength: Strength, least: i
     """
     Of a required constraint with fewer domains than it wants.
     """
-    (one,) = spreadings_of(
+    (one,) = resolved_spread_constraints_of(
         PodSpec((), spread=(SpreadConstraint("zone", strength=strength, min_domains=least),)), "a"
     )
     for number in range(5):

@@ -10,7 +10,7 @@ from features.misfits import with_breaches
 from moving_question import questions
 from moving_worlds import mixed_moving_instance
 from placer_models.cluster import Instance, Node
-from placer_models.goals import MOVES, USABLE, Sense, placed_tier, tiers_for
+from placer_models.goals import MOVES, USABLE, ObjectiveSense, placed_tier, tiers_for
 from placer_models.node_strategy import NodeStrategy
 from placer_models.optional_tiers import tiers_asked_by_instance
 from placer_models.pod import PodSpec
@@ -146,7 +146,7 @@ def test_an_instance_has_the_tiers_of_the_page(strategy: NodeStrategy) -> None:
         seen.update(name.split("-")[0] for name in expected)
 
         assert [tier.name for tier in found] == expected, world.name
-        assert {tier.name for tier in found if tier.sense is Sense.MAXIMISE} == {
+        assert {tier.name for tier in found if tier.sense is ObjectiveSense.MAXIMISE} == {
             name for name in expected if name.startswith("placed.") or name in MORE_IS_BETTER
         }
     assert len(seen) > 18

@@ -14,7 +14,7 @@ from placer.slots.resources import (
     ResourceProfile,
     merge_all_profiles,
     multiplied_profile,
-    subtract,
+    subtract_profile,
 )
 from placer.slots.workers.allocate import allocate_slots, allocate_slots_in_order
 from placer.slots.workers.default_slots import worker_spec
@@ -101,9 +101,11 @@ def assert_all_served(found: SlotAllocation, there: Workers, asked: list[JobNeed
     pending = [worker.total for worker in there.pending] + [there.spec.total] * found.new_workers
     for i, worker in enumerate(there.registered):
         room = ResourceAmounts() if worker.blocked else worker.available
-        subtract(room, taken(g for g in found.on_registered if g.worker == i))  # or refuses it
+        subtract_profile(
+            room, taken(g for g in found.on_registered if g.worker == i)
+        )  # or refuses it
     for i, total in enumerate(pending):
-        subtract(total, taken(g for g in found.on_pending if g.worker == i))
+        subtract_profile(total, taken(g for g in found.on_pending if g.worker == i))
 
 
 def taken(grants: Iterable[SlotGrant]) -> ResourceProfile:

@@ -17,7 +17,7 @@ from placer.slots.resources import (
     merge_all_profiles,
     merge_profiles,
     multiplied_profile,
-    subtract,
+    subtract_profile,
 )
 from slots.clusters import amounts, profile
 from slots.job_files import Row, row_id, rows
@@ -26,7 +26,7 @@ KINDS = ("managed_on_heap_bytes", "managed_off_heap_bytes")
 
 TWO: dict[str, Callable[[ResourceProfile, ResourceProfile], object]] = {
     "merge": merge_profiles,
-    "subtract": subtract,
+    "subtract": subtract_profile,
     "equals": lambda a, b: a == b,
 }
 

@@ -13,7 +13,7 @@ from placer_models.cluster import Instance, Node
 from placer_models.device import is_mig_instance
 from placer_models.goals import USABLE
 from placer_models.placement import NamespacedName, PartlyPlaced, Placed, Placement, PodPlacement
-from placer_models.pod import Pod, pods_of
+from placer_models.pod import Pod, pods_of_gangs
 
 WORLDS = 150
 
@@ -36,7 +36,7 @@ def points_of_switches(instance: Instance, placement: Placement) -> int:
 
 def those_with_several(instance: Instance) -> set[NamespacedName]:
     """Return the keys of the pods that ask for several whole devices of a type."""
-    pods = [*pods_of(instance.gangs), *(runner.pod for runner in instance.running)]
+    pods = [*pods_of_gangs(instance.gangs), *(runner.pod for runner in instance.running)]
     return {pod.key for pod in pods if asks_for_several(pod)}
 
 

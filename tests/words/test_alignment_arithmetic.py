@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer_models.alignment import (
-    effective_policy,
     fewest_cells,
     fewest_cells_holding,
+    resolve_alignment_policy,
     restricted_cell_count,
 )
 from placer_models.policy import AlignmentPolicy
@@ -81,4 +81,4 @@ def test_a_policy_set_on_both_sides_must_be_the_same(
     """
     `None` counts as not set, on either side.
     """
-    assert effective_policy(pod, node) is holds
+    assert resolve_alignment_policy(pod, node) is holds

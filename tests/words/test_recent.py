@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer_models.recent import RecentlyUsed
+from placer_models.recent import RecentlyUsedCache
 
 
 def _made(key: int, made: list[int]) -> str:
@@ -19,7 +19,7 @@ def test_those_used_last_are_kept(keys: list[int], most: int) -> None:
     """
     A value is made again exactly if so many others have been asked for since it was.
     """
-    kept = RecentlyUsed[int, str](most)
+    kept = RecentlyUsedCache[int, str](most)
     for at, key in enumerate(keys):
         made: list[int] = []
 
@@ -36,7 +36,7 @@ def test_a_value_that_fails_leaves_the_others() -> None:
     """
     What cannot be made is not kept, and pushes nothing out.
     """
-    kept = RecentlyUsed[str, int](1)
+    kept = RecentlyUsedCache[str, int](1)
     kept.of("a", lambda: 1)
 
     with pytest.raises(ZeroDivisionError):

@@ -9,7 +9,7 @@ from placer.search.outside_witnesses import outside_pods_that_match
 from placer_models import relations
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance
-from placer_models.pod import Pod, pods_of
+from placer_models.pod import Pod, pods_of_gangs
 from placer_models.reach import looks_beyond_node, without_asks_beyond_node
 from placer_models.relations import (
     RELATIONS,
@@ -28,7 +28,7 @@ SEEDS = range(40)
 
 
 def all_pods(instance: Instance) -> list[Pod]:
-    return [*pods_of(instance.gangs), *(runner.pod for runner in instance.running)]
+    return [*pods_of_gangs(instance.gangs), *(runner.pod for runner in instance.running)]
 
 
 def test_limits_ask_by_a_field_that_pods_have() -> None:
@@ -83,7 +83,7 @@ def test_a_pod_is_the_first_by_terms_that_mean_itself() -> None:
     on_node = AffinityTerm(mine)
     on_cores = AffinityTerm(mine, level=AffinityLevel.CORE)
     others = (AffinityTerm(mine, apart=True), AffinityTerm((("app", "other"),)))
-    waiting = (pod for seed in SEEDS for pod in pods_of(mixed_instance(seed).gangs))
+    waiting = (pod for seed in SEEDS for pod in pods_of_gangs(mixed_instance(seed).gangs))
     spec = next(pod.spec for pod in waiting if pod.spec.qos.owns_cpus)
     spec = replace(spec, labels=mine, affinity=(on_cores, *others, on_node))
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from placer.node.cgroups import Cgroups
     from placer.node.host import HostMachine
     from placer.node.plan import CgroupPlan
-    from placer.node.state import AppliedState
+    from placer.node.state import AppliedStateFolder
     from placer_models.node_placement import NodePlacement
 
 STATE = Path("/var/lib/placer")
@@ -306,7 +306,7 @@ def _apply(
     from placer.node.mounts import kernel_cgroup_files
     from placer.node.no_cgroups import StubRootCgroup
     from placer.node.plan import cgroup_plan_of
-    from placer.node.state import AppliedState
+    from placer.node.state import AppliedStateFolder
     from placer.node.systemd_units import SystemdUnits
 
     name = wanted.node.name
@@ -316,7 +316,7 @@ def _apply(
             f"the document is for node '{name}', and this machine is '{socket.gethostname()}'; if "
             "it is the node all the same, say --here"
         )
-    kept = AppliedState(state)
+    kept = AppliedStateFolder(state)
     if not is_here:
         wanted = replace(wanted, generation=wanted.generation or 1)
         blank = Cgroups(StubRootCgroup(wanted.node))
@@ -329,9 +329,9 @@ def _apply(
 
 
 def _apply_here(
-    wanted: "NodePlacement", cgroups: "Cgroups", kept: "AppliedState", how: _How
+    wanted: "NodePlacement", cgroups: "Cgroups", kept: "AppliedStateFolder", how: _How
 ) -> Exit:
-    from placer.node.apply import apply_here, check_generation, retry_while_cgroups_vanish
+    from placer.node.apply import apply_to_this_host, check_generation, retry_while_cgroups_vanish
     from placer.node.host import check_kubelet_root, read_host
     from placer.node.locks import locked_root
     from placer.node.plan import cgroup_plan_of
@@ -354,7 +354,7 @@ def _apply_here(
         return Exit.REFUSED if plan.observed or plan.left_alone else Exit.DONE
     with kept.locked(), locked_root(cgroups, how.root, kept.folder):
         wanted = _numbered(wanted, kept)
-        applied = apply_here(wanted, cgroups, host, kept, root=how.root)
+        applied = apply_to_this_host(wanted, cgroups, host, kept, root=how.root)
     if applied.recovered:
         error_console().print(f"placer: {applied.recovered}", soft_wrap=True)
     _print(wanted, applied.plan, "made", how.form, recovered=applied.recovered, applied=True)
@@ -362,7 +362,7 @@ def _apply_here(
     return Exit.REFUSED if refused else Exit.DONE
 
 
-def _numbered(wanted: "NodePlacement", kept: "AppliedState") -> "NodePlacement":
+def _numbered(wanted: "NodePlacement", kept: "AppliedStateFolder") -> "NodePlacement":
     """Give a document that is made here the next generation, if it is another one."""
     from dataclasses import replace
 

@@ -55,10 +55,10 @@ def decode(
     form: Annotated[Format, format_option("How the result is printed.")] = Format.TABLE,
 ) -> None:
     """Read the quotas of devices out of a number."""
-    from placer_models.quota import BitPackedQuotas, IllegalQuotaError, from_quantity
+    from placer_models.quota import BitPackedQuotas, IllegalQuotaError, parse_quota_quantity
 
     try:
-        encoded = BitPackedQuotas(from_quantity(number), bits, devices)
+        encoded = BitPackedQuotas(parse_quota_quantity(number), bits, devices)
     except IllegalQuotaError as error:
         raise typer.BadParameter(str(error)) from error
     _show(encoded, form)
@@ -74,10 +74,10 @@ def _show(encoded: "BitPackedQuotas", form: Format) -> None:
 
 
 def _facts_of(encoded: "BitPackedQuotas") -> dict[str, object]:
-    from placer_models.quota import to_quantity
+    from placer_models.quota import quota_quantity_text
 
     return {
-        "number": to_quantity(encoded.number),
+        "number": quota_quantity_text(encoded.number),
         "bits": encoded.bits,
         "devices": encoded.devices,
         "words": [str(word) for word in encoded.words],

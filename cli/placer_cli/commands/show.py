@@ -60,7 +60,7 @@ def show(
     else:
         title, draw = _instance(found, placement, node)
     if svg is not None:
-        from placer_cli.draw.svg import svg as picture
+        from placer_cli.draw.svg import drawing_to_svg as picture
 
         write_whole(svg, picture(draw, title))
         print_note(f"wrote {svg}: an SVG picture of {title}")
@@ -134,7 +134,7 @@ def _machine(machine: Machine) -> Draw:
 def _instance(instance: Instance, file: Path | None, node: str | None) -> tuple[str, Draw]:
     from placer.load import load_placement
     from placer_cli.draw.cluster import draw_cluster
-    from placer_cli.draw.health import drawn_with_notes, notes_on_running
+    from placer_cli.draw.health import drawn_with_notes, notes_on_running_pods
     from placer_cli.draw.node import draw_node
     from placer_cli.draw.residents import UnknownNameError, drawn_pods_by_node
 
@@ -145,7 +145,7 @@ def _instance(instance: Instance, file: Path | None, node: str | None) -> tuple[
         raise typer.BadParameter(f"{file}: {error}; it belongs to another instance") from None
     moved = {place.key for place in placement.pods}
     if node is None:
-        notes = notes_on_running(instance, moved)
+        notes = notes_on_running_pods(instance, moved)
         title = instance.name or "placer"
         return title, lambda canvas: drawn_with_notes(
             draw_cluster(instance, residents, canvas), notes
@@ -153,6 +153,6 @@ def _instance(instance: Instance, file: Path | None, node: str | None) -> tuple[
     nodes = {known.name: known for known in instance.nodes}
     if node not in nodes:
         raise typer.BadParameter(f"--node '{node}' is no node{near_or_first_names(node, nodes)}")
-    notes = notes_on_running(replace(instance, nodes=(nodes[node],)), moved)
+    notes = notes_on_running_pods(replace(instance, nodes=(nodes[node],)), moved)
     inside = residents.get(node, ())
     return node, lambda canvas: drawn_with_notes(draw_node(nodes[node], inside, canvas), notes)

@@ -35,7 +35,7 @@ from placer_cli.output import (
     refuse_overwriting_inputs,
     replacing_file,
 )
-from placer_cli.report.option import ReportFile, foot_of, refuse_bad_report_path, write_report
+from placer_cli.report.option import ReportFile, refuse_bad_report_path, report_footer, write_report
 from placer_cli.what_if import Moves, WhatIfChanges, solve_what_if, with_options_applied
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance
@@ -250,7 +250,7 @@ def _solve(
     if report is not None:
         from placer_cli.report.solved import solved_page
 
-        foot = foot_of("What placer solve says")
+        foot = report_footer("What placer solve says")
         write_report(report, solved_page(answer, problem, options, foot, would_do))
     error_console().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")
     return answer
@@ -266,7 +266,7 @@ def _print_changes(
     """
     from placer.explain.explain import explain
     from placer_cli.draw.explanation import best_changes, draw_best_changes
-    from placer_cli.draw.text_flow import titled
+    from placer_cli.draw.text_flow import drawing_with_title
     from placer_cli.progress import progress
 
     if seconds <= 0:
@@ -276,7 +276,9 @@ def _print_changes(
         explained = explain(problem, answer, seconds=seconds, most_changes=1, nearest=False)
     found = best_changes(explained, problem, of_cluster=dump is not None, files=dump or ())
     if found:
-        drawn = titled("What would do (placer explain says more)", draw_best_changes(found))
+        drawn = drawing_with_title(
+            "What would do (placer explain says more)", draw_best_changes(found)
+        )
         result_console().print("", drawn, sep="\n")
     return found
 

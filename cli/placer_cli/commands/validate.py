@@ -62,9 +62,9 @@ def _say(files: str, found: Instance | Placement | Machine) -> bool:
     """
     typer.echo(f"{files}: {_holds(found)}")
     if isinstance(found, Instance):
-        from placer_cli.draw.health import notes_on_running
+        from placer_cli.draw.health import notes_on_running_pods
 
-        for note in notes_on_running(found):
+        for note in notes_on_running_pods(found):
             typer.echo(f"{files}: {note}")
         return not found.left_out
     return True

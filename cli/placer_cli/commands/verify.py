@@ -71,10 +71,10 @@ def verify(
         found += tuple(Breach(CLAIMS, *claim) for claim in false_tiers(claims, values))
     if form is Format.TABLE:
         from placer_cli.draw.finding import draw_verification
-        from placer_cli.draw.health import draw_notes, notes_on_running
+        from placer_cli.draw.health import draw_notes, notes_on_running_pods
 
         print_drawing(lambda canvas: draw_verification(problem, answer, found, values, canvas))
-        if notes := notes_on_running(problem):
+        if notes := notes_on_running_pods(problem):
             result_console().print(draw_notes(notes))
     else:
         tree = {

@@ -8,20 +8,20 @@ from rich.style import Style
 from rich.text import Text
 
 from placer.search.options import SolveOptions
-from placer_cli.draw.bounds import bounds_said
+from placer_cli.draw.bounds import priority_bound_lines
 from placer_cli.draw.breaking import WrappingText
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.places import draw_moves, draw_places, draw_unplaced
 from placer_cli.draw.residents import drawn_pods_by_node
-from placer_cli.draw.text_flow import stacked, titled
+from placer_cli.draw.text_flow import drawing_with_title, stack_drawings
 from placer_cli.draw.tiers import draw_tiers
 from placer_cli.draw.verdict import answer_summary
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
 
 
-@stacked
+@stack_drawings
 def draw_answer(
     answer: Answer,
     instance: Instance,
@@ -40,18 +40,20 @@ def draw_answer(
                 yield draw_places(instance, drawn_pods_by_node(instance, answer.placement), canvas)
             if answer.moves:
                 yield ""
-                yield titled("Running pods that move", draw_moves(instance, answer.moves, canvas))
+                yield drawing_with_title(
+                    "Running pods that move", draw_moves(instance, answer.moves, canvas)
+                )
             yield ""
             heading = f"How good it is (strategy: {instance.strategy})"
-            yield titled(heading, draw_tiers(answer.tiers, canvas, every=every_tier))
-            yield from map(WrappingText, map(Text, bounds_said(answer.tiers, instance)))
+            yield drawing_with_title(heading, draw_tiers(answer.tiers, canvas, every=every_tier))
+            yield from map(WrappingText, map(Text, priority_bound_lines(answer.tiers, instance)))
         case Infeasible() | GaveUp():
             pass
         case _:
             assert_never(answer)
     if not isinstance(answer, Placed) and answer.unplaced:
         yield ""
-        yield titled(
+        yield drawing_with_title(
             "Without a place", draw_unplaced(answer.unplaced, instance, canvas, every=every_reason)
         )
     for place in answer.rejected:

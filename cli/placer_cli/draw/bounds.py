@@ -28,7 +28,7 @@ _NODE_BY_NODE = {
 """How a resource gives a bound that its sum over the nodes does not give."""
 
 
-def bounds_said(tiers: Iterable[TierValue], instance: Instance) -> Iterator[str]:
+def priority_bound_lines(tiers: Iterable[TierValue], instance: Instance) -> Iterator[str]:
     """Yield a line for each priority of which it is known that not all pods can have a place."""
     for value in tiers:
         source = value.bound_from

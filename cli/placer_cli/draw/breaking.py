@@ -36,10 +36,10 @@ class WrappingText:
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """Return the width that the text itself wants."""
         wide = max((len(line) for line in self.text.plain.split("\n")), default=0)
-        return Measurement(least_width(self.text.plain), wide).with_maximum(options.max_width)
+        return Measurement(least_text_width(self.text.plain), wide).with_maximum(options.max_width)
 
 
-def least_width(text: str) -> int:
+def least_text_width(text: str) -> int:
     """Return the fewest columns in which a text has no line that runs over the edge."""
     return max((len(text[a:b].rstrip()) for a, b in _pieces(text)), default=0)
 

@@ -24,9 +24,9 @@ from placer_cli.draw.residents import (
     is_non_system_pod,
     pod_count_and_limit,
 )
-from placer_cli.draw.shares import IN_MIG_MODE, broken_device_words, has_broken_device
+from placer_cli.draw.shares import IN_MIG_MODE, broken_device_legend, has_broken_device
 from placer_cli.draw.tables import column_count, table
-from placer_cli.draw.text_flow import natural_width, stacked, wrap_pieces
+from placer_cli.draw.text_flow import natural_width, stack_drawings, wrap_pieces
 from placer_cli.draw.texts import (
     amount_text,
     amounts_to_show,
@@ -38,8 +38,8 @@ from placer_cli.draw.texts import (
 )
 from placer_cli.draw.threads import StyledMark
 from placer_cli.draw.waiting import (
-    left_out_said,
-    pods_not_asked_table,
+    left_out_count_text,
+    left_out_pods_table,
     waiting_pod_count,
     waiting_pods_table,
 )
@@ -54,7 +54,7 @@ BAR_COLUMNS = range(4, 21)
 """Widths of a bar, in columns; without room for the least there are numbers alone."""
 
 
-@stacked
+@stack_drawings
 def draw_cluster(
     instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: Canvas
 ) -> Iterator[RenderableType]:
@@ -67,7 +67,7 @@ def draw_cluster(
     arrived = (r for tenants in residents.values() for r in tenants if not r.running)
     placed = {resident.pod.key for resident in arrived}
     left = waiting_pods_table(instance, placed, canvas.width)
-    for drawn in (left, pods_not_asked_table(instance, canvas.width)):
+    for drawn in (left, left_out_pods_table(instance, canvas.width)):
         if drawn is not None:
             yield ""
             yield drawn
@@ -106,7 +106,7 @@ def _headline(
     placed = sum(len(tenants) for tenants in residents.values()) - len(instance.running)
     pods = waiting_pod_count(instance)
     waits = f"{placed:,} of {count_text(pods, 'pod')} placed" if placed else f"{pods:,} waiting"
-    facts.append(f"{waits}{left_out_said(instance)}")
+    facts.append(f"{waits}{left_out_count_text(instance)}")
     facts += defaults_in_words(instance.common_defaults)
     pieces = [Text(instance.name or "cluster", STRONG), *(Text(fact, QUIET) for fact in facts)]
     return wrap_pieces(pieces, canvas.width, f" {canvas.marks.dot} ")
@@ -324,6 +324,6 @@ def _key(instance: Instance, parties: Mapping[str, StyledMark], canvas: Canvas) 
         pieces.append(Text(f"{IN_MIG_MODE} in MIG mode", QUIET))
     if any(has_broken_device(node) for node in instance.nodes):
         pieces.append(
-            Text.assemble((marks.broken, BAD), (broken_device_words(instance.nodes), QUIET))
+            Text.assemble((marks.broken, BAD), (broken_device_legend(instance.nodes), QUIET))
         )
     return wrap_pieces(pieces, canvas.width)

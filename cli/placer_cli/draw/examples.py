@@ -8,10 +8,10 @@ from rich.text import Text
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import STRONG
 from placer_cli.draw.tables import table
-from placer_cli.examples import Example
+from placer_cli.examples import BundledExample
 
 
-def draw_examples(examples: Sequence[Example], canvas: Canvas) -> RenderableType:
+def draw_examples(examples: Sequence[BundledExample], canvas: Canvas) -> RenderableType:
     """Return a row for each example."""
     rows = [(Text(one.name, STRONG), one.shows) for one in examples]
     return table(("example", "shows"), rows, canvas.width, wrap={"shows": 20})

@@ -32,7 +32,7 @@ from placer_models.placement import (
     Placement,
     pod_or_gang_title,
 )
-from placer_models.pod import PodSpec, pods_of
+from placer_models.pod import PodSpec, pods_of_gangs
 from placer_models.quantity import format_bytes
 from placer_models.relations import topology_keys_asked
 
@@ -121,7 +121,7 @@ def _nearest_node(
 
 def _labels_looked_at(instance: Instance, pods: Collection[NamespacedName]) -> frozenset[str]:
     """Return the keys of all labels that some of the pods which wait name, whatever they ask."""
-    specs = dict.fromkeys(pod.spec for pod in pods_of(instance.gangs) if pod.key in pods)
+    specs = dict.fromkeys(pod.spec for pod in pods_of_gangs(instance.gangs) if pod.key in pods)
     return frozenset(key for spec in specs for key in _keys_named(spec))
 
 

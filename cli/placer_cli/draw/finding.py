@@ -9,10 +9,10 @@ from placer.judge.breaches import RULES, Breach
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.text_flow import titled
+from placer_cli.draw.text_flow import drawing_with_title
 from placer_cli.draw.texts import count_text
 from placer_cli.draw.tiers import draw_tier_values
-from placer_cli.draw.waiting import left_out_said, waiting_pod_count
+from placer_cli.draw.waiting import left_out_count_text, waiting_pod_count
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.moves import moves_of
@@ -38,6 +38,8 @@ def draw_verification(
     moving = len(moves_of(instance, placement))
     words = f"No breach of {len(RULES)} rules; {len(placement.pods) - moving:,} of {pods} placed"
     words += f", {count_text(moving, 'running pod')} moved" if moving else ""
-    words += f"{left_out_said(instance)}."
+    words += f"{left_out_count_text(instance)}."
     heading = f"How good it is (strategy: {instance.strategy})"
-    return Group(Text(words, GOOD), "", titled(heading, draw_tier_values(values, canvas)))
+    return Group(
+        Text(words, GOOD), "", drawing_with_title(heading, draw_tier_values(values, canvas))
+    )

@@ -19,7 +19,7 @@ MOST_OF_A_RULE = 3
 """Most misfits of one rule to list one by one; in a large cluster hundreds may be alike."""
 
 
-def notes_on_running(
+def notes_on_running_pods(
     instance: Instance, moved: Set[tuple[str, str]] = frozenset()
 ) -> tuple[str, ...]:
     """Return the notes on running pods: broken devices that they hold, and misfits.

@@ -80,7 +80,7 @@ UNBROKEN = 17
 """Two ranges of three digits stay together."""
 
 
-def running_cpus_text(ids: CpuSet, *, own: bool) -> str:
+def own_or_pool_cpus_text(ids: CpuSet, *, own: bool) -> str:
     """Say which CPUs something runs on: its own by id, or the size of its pool."""
     if not own:
         return f"pool of {len(ids)}" if ids else ""
@@ -92,7 +92,7 @@ def running_cpus_text(ids: CpuSet, *, own: bool) -> str:
 def pool_text(place: _Held) -> str:
     """Say the size of a pool, and how many CPUs are counted on which NUMA node: ``(0:6 1:2)``."""
     parts = " ".join(f"{numa}:{milli / 1000:g}" for numa, milli in place.cpu_milli or ())
-    return running_cpus_text(place.cpuset, own=False) + (f" ({parts})" if parts else "")
+    return own_or_pool_cpus_text(place.cpuset, own=False) + (f" ({parts})" if parts else "")
 
 
 def memory_held_text(place: _Held) -> str:
@@ -129,7 +129,7 @@ def non_gpu_devices_text(place: _Held) -> str:
 def held_texts(place: _Held, node: Node, canvas: Canvas, *, own: bool) -> tuple[str, ...]:
     """Say what is held, in the columns from CPUs to other devices."""
     return (
-        running_cpus_text(place.cpuset, own=True) if own else pool_text(place),
+        own_or_pool_cpus_text(place.cpuset, own=True) if own else pool_text(place),
         memory_held_text(place),
         devices_text(place, GPU),
         link_speed_text(node, place, canvas),

@@ -12,7 +12,12 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.links import draw_links
 from placer_cli.draw.packages import MachinePaint, draw_packages
 from placer_cli.draw.palette import ACCENT, BAD, QUIET, STRONG
-from placer_cli.draw.text_flow import drawings_side_by_side, stacked, titled, wrap_pieces
+from placer_cli.draw.text_flow import (
+    drawing_with_title,
+    drawings_side_by_side,
+    stack_drawings,
+    wrap_pieces,
+)
 from placer_cli.draw.texts import count_text, ids_text, memory_text, quantity_text
 from placer_cli.draw.threads import StyledMark
 from placer_models.capacity import DeviceQuantity
@@ -25,7 +30,7 @@ MOST_DISTANCES = 10
 """A matrix of distances for more NUMA nodes than these would be read by nobody."""
 
 
-@stacked
+@stack_drawings
 def draw_machine(machine: Machine, canvas: Canvas) -> Iterator[RenderableType]:
     """Draw a machine: a headline, its packages, distances, links and sources."""
     marks = canvas.marks
@@ -36,11 +41,11 @@ def draw_machine(machine: Machine, canvas: Canvas) -> Iterator[RenderableType]:
     yield _marks_line(machine, canvas)
     matrices: list[RenderableType] = []
     if len(machine.topology.numa_distances) > 1:
-        matrices.append(titled("NUMA distances", draw_distances(machine.topology)))
+        matrices.append(drawing_with_title("NUMA distances", draw_distances(machine.topology)))
     gpus = [device for device in machine.devices if device.type == GPU]
     broken = frozenset(gpu.minor for gpu in gpus if not gpu.healthy)
     if len(gpus) > 1:
-        matrices.append(titled("GPU links", draw_links(machine, canvas, broken=broken)))
+        matrices.append(drawing_with_title("GPU links", draw_links(machine, canvas, broken=broken)))
     yield from drawings_side_by_side(matrices, canvas)
     if machine.notes or machine.sources:
         yield ""

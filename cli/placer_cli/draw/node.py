@@ -17,11 +17,11 @@ from placer_cli.draw.plain import draw_amounts
 from placer_cli.draw.residents import DrawnPod, extended_taken, pod_count_and_limit
 from placer_cli.draw.shares import (
     IN_MIG_MODE,
-    broken_device_words,
+    broken_device_legend,
     device_left_text,
     has_broken_device,
 )
-from placer_cli.draw.text_flow import stacked, titled, wrap_pieces
+from placer_cli.draw.text_flow import drawing_with_title, stack_drawings, wrap_pieces
 from placer_cli.draw.texts import (
     amount_text,
     amounts_to_show,
@@ -43,7 +43,7 @@ MEMORY_COLUMNS = 24
 """Width of a NUMA node's memory bar, where there is room."""
 
 
-@stacked
+@stack_drawings
 def draw_node(
     node: Node,
     residents: Sequence[DrawnPod],
@@ -89,7 +89,7 @@ def _links(node: Node, claims: "_Claims", canvas: Canvas) -> Iterator[Renderable
     broken = frozenset(gpu.minor for gpu in gpus if not node.is_healthy(gpu))
     if len(gpus) > 1 and knows_devices(node):
         yield ""
-        yield titled("GPU links", draw_links(node.machine, canvas, claims.gpu, broken))
+        yield drawing_with_title("GPU links", draw_links(node.machine, canvas, claims.gpu, broken))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ def _marks_line(node: Node, claims: _Claims, canvas: Canvas) -> Text:
     if node.mig:
         pieces.append(Text(f"{IN_MIG_MODE} in MIG mode", QUIET))
     if has_broken_device(node):
-        pieces.append(Text.assemble((marks.broken, BAD), (broken_device_words([node]), QUIET)))
+        pieces.append(Text.assemble((marks.broken, BAD), (broken_device_legend([node]), QUIET)))
     if claims.twice:
         pieces.append(Text.assemble((marks.broken, BAD), (" claimed twice", BAD)))
     return wrap_pieces(pieces, canvas.width)

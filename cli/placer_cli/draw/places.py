@@ -21,7 +21,7 @@ from placer_models.cluster import Instance, Node
 from placer_models.kubernetes.insides import is_node_inside_known, knows_devices
 from placer_models.network import NODE_LEVEL
 from placer_models.placement import Move, Unplaced, pod_or_gang_title
-from placer_models.pod import Gang, Pod, pods_of
+from placer_models.pod import Gang, Pod, pods_of_gangs
 
 MOST_ROWS = 60
 """A longer table of pods is folded: pods of one spec on one node share a row."""
@@ -63,7 +63,7 @@ def draw_places(
     instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: Canvas
 ) -> RenderableType:
     """Return a table of the newly placed pods, in the order in which they waited."""
-    order = {pod.key: i for i, pod in enumerate(pods_of(instance.gangs))}
+    order = {pod.key: i for i, pod in enumerate(pods_of_gangs(instance.gangs))}
     levels = {gang.key: _levels_of(gang) for gang in instance.gangs}
     placed = sorted(
         (r for tenants in residents.values() for r in tenants if not r.running),
@@ -111,7 +111,7 @@ def draw_unplaced(
         every: Whether all reasons on nodes are told; else those on few nodes are counted together.
 
     """
-    specs = {pod.key: pod.spec for pod in pods_of(instance.gangs)}
+    specs = {pod.key: pod.spec for pod in pods_of_gangs(instance.gangs)}
 
     def told(one: Unplaced) -> tuple[str | None, Sequence[str]]:
         spec = specs.get((one.namespace, one.name))

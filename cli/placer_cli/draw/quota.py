@@ -7,7 +7,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.texts import count_text
-from placer_models.quota import BitPackedQuotas, to_quantity
+from placer_models.quota import BitPackedQuotas, quota_quantity_text
 
 MOST_DIGITS = 40
 """A longer field of bits is not written out."""
@@ -26,7 +26,7 @@ def draw_quotas(encoded: BitPackedQuotas, canvas: Canvas) -> RenderableType:
         for device, quota in enumerate(encoded.quotas, start=1)
     ]
     head = Text.assemble(
-        (to_quantity(encoded.number), STRONG),
+        (quota_quantity_text(encoded.number), STRONG),
         f" = {count_text(len(rows), 'device')} x {count_text(bits, 'bit')}, ",
         f"{count_text(len(encoded.words), 'word')} of 64 bits: ",
         " ".join(f"{word:#x}" for word in encoded.words),

@@ -76,7 +76,7 @@ def has_broken_device(node: Node) -> bool:
     )
 
 
-def broken_device_words(nodes: Iterable[Node]) -> str:
+def broken_device_legend(nodes: Iterable[Node]) -> str:
     """Return the words of the legend for devices that are given to nobody."""
     kept = any(node.checkpoint_devices for node in nodes)
     return " unhealthy, or kept by a checkpoint" if kept else " unhealthy"

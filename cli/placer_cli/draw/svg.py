@@ -38,7 +38,7 @@ def svg_text(
     return f'<text x="{x}" y="{y}" font-size="{size}"{fill}{look}{anchor}>{escape(text)}</text>'
 
 
-def svg(draw: Callable[[Canvas], RenderableType], title: str) -> str:
+def drawing_to_svg(draw: Callable[[Canvas], RenderableType], title: str) -> str:
     """Return a drawing as SVG: boxes, cells and bars as rectangles, words as text."""
     width = round(COLUMNS * COLUMN + 2 * MARGIN)
     y: float = MARGIN

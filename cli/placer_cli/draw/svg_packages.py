@@ -25,8 +25,8 @@ from placer_cli.draw.svg_shapes import (
     PAPER,
     SIZE,
     TRACK,
-    rect,
     style_colour,
+    svg_rect,
     svg_words,
 )
 from placer_cli.draw.texts import memory_text
@@ -63,7 +63,7 @@ class _Box:
 
     def at(self, x: float, y: float, height: float) -> str:
         """Return the box at a place, as high as wanted."""
-        frame = rect(0, 0, self.width, height, self.paper, edge=EDGE, round_px=self.round_px)
+        frame = svg_rect(0, 0, self.width, height, self.paper, edge=EDGE, round_px=self.round_px)
         inside = "\n".join([frame, *self.elements])
         return f'<g transform="translate({x:g} {y:g})">{inside}</g>'
 
@@ -172,15 +172,15 @@ def _cell(cell: StyledMark, x: float, y: float) -> Iterator[str]:
     side = CELL - 1.5
     colour = style_colour(cell.style)
     if cell.style.reverse:
-        yield rect(x, y, side, side, colour or INK, round_px=2)
+        yield svg_rect(x, y, side, side, colour or INK, round_px=2)
         yield _letters(cell, x, y)
     elif cell.mark in "■□":
         fill = colour if cell.mark == "■" else PAPER
-        yield rect(x, y, side, side, fill or FAINT, edge=colour, round_px=2)
+        yield svg_rect(x, y, side, side, fill or FAINT, edge=colour, round_px=2)
     else:
-        yield rect(x, y, side, side, TRACK, round_px=2)
+        yield svg_rect(x, y, side, side, TRACK, round_px=2)
         if cell.mark == "▪":
-            yield rect(x + 4, y + 4, side - 8, side - 8, FAINT)
+            yield svg_rect(x + 4, y + 4, side - 8, side - 8, FAINT)
         elif cell.mark != "·":
             yield _letters(cell, x, y)
 
@@ -202,13 +202,13 @@ def _memory(
     left = PAD + 5 * COLUMN
     most = width - 2 * PAD - 5 * COLUMN - 9 * COLUMN
     yield svg_words(PAD, y + BAR - 2, "mem", QUIET, size=SIZE - 2)
-    yield rect(left, y, most, BAR, TRACK, round_px=2)
+    yield svg_rect(left, y, most, BAR, TRACK, round_px=2)
     x = left
     for amount, cell in held:
         wide = min(most * amount / total, left + most - x)
         if wide <= 0:
             continue
-        yield rect(x, y, max(wide, 1), BAR, style_colour(cell.style) or FAINT, edge=PAPER)
+        yield svg_rect(x, y, max(wide, 1), BAR, style_colour(cell.style) or FAINT, edge=PAPER)
         if wide >= COLUMN * len(cell.mark):
             at = x + (wide - (COLUMN - 1) * len(cell.mark)) / 2
             yield svg_words(at, y + BAR - 2, cell.mark, cell.style, size=SIZE - 3, wide=COLUMN - 1)
@@ -238,14 +238,16 @@ def _devices(
 
 def _chip(name: str, cells: Sequence[StyledMark], x: float, y: float, wide: float) -> Iterator[str]:
     colour = next((style_colour(cell.style) for cell in cells if style_colour(cell.style)), "")
-    yield rect(x, y, wide, LINE, PAPER if not cells else "#fbfbf9", edge=colour or EDGE, round_px=4)
+    yield svg_rect(
+        x, y, wide, LINE, PAPER if not cells else "#fbfbf9", edge=colour or EDGE, round_px=4
+    )
     column = COLUMN - 1
     yield svg_words(x + 5, y + LINE - 5, name, Style.null(), size=SIZE - 2, wide=column)
     at = x + 5 + (len(name) + 1) * column
     for cell in cells:
         long = len(cell.mark) * column
         if cell.style.reverse:
-            yield rect(
+            yield svg_rect(
                 at - 1, y + 2, long + 2, LINE - 4, style_colour(cell.style) or INK, round_px=2
             )
         yield svg_words(at, y + LINE - 5, cell.mark, cell.style, size=SIZE - 2, wide=column)

@@ -19,7 +19,7 @@ MARGIN = 16
 PAPER, INK, FAINT, TRACK, EDGE = "#ffffff", "#222222", "#6b6b6b", "#e7e7e3", "#a9a9a4"
 
 
-def ink_of(style: Style) -> str:
+def text_colour_of_style(style: Style) -> str:
     """Return the colour of letters in a style."""
     if style.reverse:
         return PAPER
@@ -33,7 +33,7 @@ def style_colour(style: Style) -> str:
     return style.color.get_truecolor().hex
 
 
-def rect(
+def svg_rect(
     x: float,
     y: float,
     width: float,
@@ -59,7 +59,7 @@ def svg_words(
     They are as wide as their columns, whatever font a viewer has.
     """
     look = ' font-weight="bold"' if style.bold else ""
-    fill = ink_of(style)
+    fill = text_colour_of_style(style)
     colour = "" if fill == INK else f' fill="{fill}"'
     return (
         f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" textLength="{wide * len(text):g}" '

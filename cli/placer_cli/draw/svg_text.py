@@ -16,10 +16,10 @@ from placer_cli.draw.svg_shapes import (
     LINE,
     MARGIN,
     TRACK,
-    ink_of,
-    rect,
     style_colour,
+    svg_rect,
     svg_words,
+    text_colour_of_style,
 )
 
 _OPACITY = {UNICODE.full: 1.0, UNICODE.shared: 0.6, UNICODE.best_effort: 0.8}
@@ -60,14 +60,14 @@ def _run_elements(text: str, style: Style, column: int, top: float) -> Iterator[
     x = MARGIN + column * COLUMN
     if style.reverse and text.strip():
         wide = cell_len(text) * COLUMN
-        yield rect(x, top + 1, wide, LINE - 3, style_colour(style) or INK, round_px=2)
+        yield svg_rect(x, top + 1, wide, LINE - 3, style_colour(style) or INK, round_px=2)
         if len(text) > MOST_LETTERS and len(set(text)) == 1:
             yield svg_words(x + (wide - COLUMN) / 2, top + LINE - 5, text[0], style)
             return
     for run in _RUN.finditer(text):
         at = x + cell_len(text[: run.start()]) * COLUMN
         if text.startswith(_FREE, run.start()):
-            yield rect(at, top + 3, COLUMN, LINE - 7, TRACK)
+            yield svg_rect(at, top + 3, COLUMN, LINE - 7, TRACK)
             continue
         yield _shape(run.group(), style, at, top)
 
@@ -80,13 +80,13 @@ def _shape(run: str, style: Style, x: float, top: float) -> str:
         return f'<path d="M{x:g} {y:g}h{width:g}" stroke="{EDGE}"/>'
     if mark in _OPACITY:
         fill = style_colour(style) or "#8a8a86"
-        return rect(x, top + 3, width, LINE - 7, fill, opacity=_OPACITY[mark])
+        return svg_rect(x, top + 3, width, LINE - 7, fill, opacity=_OPACITY[mark])
     if mark == UNICODE.empty and len(run) == run.count(UNICODE.empty) and (len(run) > 1):
-        return rect(x, top + 3, width, LINE - 7, TRACK)
+        return svg_rect(x, top + 3, width, LINE - 7, TRACK)
     if mark in _SQUARES and len(run) == 1:
         side = COLUMN - (1 if mark != UNICODE.reserved else 3)
         place = x + (COLUMN - side) / 2, top + (LINE - side) / 2
         hollow = mark == UNICODE.efficiency
-        ink = ink_of(style)
-        return rect(*place, side, side, "none" if hollow else ink, edge=ink if hollow else "")
+        ink = text_colour_of_style(style)
+        return svg_rect(*place, side, side, "none" if hollow else ink, edge=ink if hollow else "")
     return svg_words(x, top + LINE - 5, run, style)

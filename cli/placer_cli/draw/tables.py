@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from placer_cli.draw.breaking import WrappingText, least_width
+from placer_cli.draw.breaking import WrappingText, least_text_width
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
 
 GAP_COLUMNS = 2
@@ -96,7 +96,7 @@ def _ways(page: "_Page", spare: Iterable[str]) -> Iterator[tuple["_Page", dict[i
     shorter = page.without_domains()
     yield page, page.least(_longest_word)
     yield shorter, shorter.least(_longest_word)
-    for names in (_longest_word, least_width):
+    for names in (_longest_word, least_text_width):
         least = shorter.least(names)
         for name in spare:
             least.pop(page.columns.index(name), None)
@@ -139,7 +139,7 @@ class _Page:
         natural = self._natural(column)
         if not self._wraps(column):
             return natural
-        need = names if name in NAMES else least_width
+        need = names if name in NAMES else least_text_width
         texts = (need(row[column].plain) for row in self.rows)
         return min(natural, max(len(name), self.wrap.get(name, MOST_COLUMNS), *texts))
 
@@ -307,7 +307,7 @@ def _as_list(
         if not cell.plain.strip():
             continue
         indent = label
-        if width is not None and least_width(cell.plain) > width - label:
+        if width is not None and least_text_width(cell.plain) > width - label:
             indent = GAP_COLUMNS
             yield Text(name, QUIET)
         room = None if width is None else max(1, width - indent)

@@ -30,7 +30,7 @@ def wrap_pieces(pieces: Iterable[Text], width: int, between: str = "   ") -> Tex
     return Text("\n", overflow="ignore").join(lines)
 
 
-def stacked(
+def stack_drawings(
     parts: Callable[P, Iterable[RenderableType]],
 ) -> Callable[P, Group]:
     """Let a function that yields drawings return them as one, the first on top."""
@@ -42,7 +42,7 @@ def stacked(
     return draw
 
 
-def titled(title: str, drawing: RenderableType) -> RenderableType:
+def drawing_with_title(title: str, drawing: RenderableType) -> RenderableType:
     """Put a heading above a drawing."""
     return Group(Text(title, STRONG), drawing)
 

@@ -11,7 +11,7 @@ from placer_cli.draw.palette import BAD, GOOD, QUIET
 from placer_cli.draw.tables import table
 from placer_cli.draw.texts import count_text
 from placer_cli.draw.verdict import CENTI_GB_PER_S, gap_text, tier_value_text
-from placer_models.goals import Sense, Tier
+from placer_models.goals import ObjectiveSense, Tier
 from placer_models.placement import TierValue
 
 
@@ -56,6 +56,6 @@ def draw_tier_values(values: Iterable[tuple[Tier, int]], canvas: Canvas) -> Rend
 
 def tier_unit_text(tier: Tier, canvas: Canvas) -> Text:
     """Name the unit, and an arrow towards the better side."""
-    arrow = canvas.marks.up if tier.sense is Sense.MAXIMISE else canvas.marks.down
+    arrow = canvas.marks.up if tier.sense is ObjectiveSense.MAXIMISE else canvas.marks.down
     unit = "GB/s short of the best" if tier.unit == CENTI_GB_PER_S else tier.unit
     return Text(f"{arrow} {unit}", QUIET)

@@ -4,7 +4,7 @@ from typing import assert_never
 
 from placer.search.options import Engine, SolveOptions
 from placer_cli.draw.texts import count_text, gb_per_s_text
-from placer_cli.draw.waiting import left_out_said, waiting_pod_count
+from placer_cli.draw.waiting import left_out_count_text, waiting_pod_count
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
@@ -14,7 +14,7 @@ from placer_models.reasons import NotTried
 def answer_summary(answer: Answer, instance: Instance, options: SolveOptions) -> str:
     """Say how many pods have a place, and how good that is proven to be."""
     total = waiting_pod_count(instance)
-    pods, bad = count_text(total, "pod"), left_out_said(instance)
+    pods, bad = count_text(total, "pod"), left_out_count_text(instance)
     match answer:
         case Placed() if not total:
             return "Nothing waits for a place."

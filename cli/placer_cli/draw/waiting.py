@@ -9,7 +9,7 @@ from placer.search.reasons.sentences import reason_sentences
 from placer_cli.draw.plain import shows_pod_classes
 from placer_cli.draw.shares import held_share_text
 from placer_cli.draw.tables import table
-from placer_cli.draw.text_flow import titled
+from placer_cli.draw.text_flow import drawing_with_title
 from placer_cli.draw.texts import (
     amount_text,
     amounts_to_show,
@@ -50,10 +50,10 @@ def waiting_pods_table(
         wrap={"name": 16, "gang": 12, "each asks for": 16, "rules": 12},
         spare=("QoS", "priority"),
     )
-    return titled("Without a place" if placed else "Waiting", drawn)
+    return drawing_with_title("Without a place" if placed else "Waiting", drawn)
 
 
-def pods_not_asked_table(instance: Instance, width: int) -> RenderableType | None:
+def left_out_pods_table(instance: Instance, width: int) -> RenderableType | None:
     """Return a table of the pods that wait and that nobody is asked about; None if there is none.
 
     They are illegal, or nothing is known of what they need: each row says why.
@@ -67,7 +67,7 @@ def pods_not_asked_table(instance: Instance, width: int) -> RenderableType | Non
     head = ("name", "gang", "why not")
     wrap = {"name": 16, "gang": 12, head[2]: 20}
     drawn = table(head, rows, width, wrap=wrap, spare=("gang",), sentences=head[2])
-    return titled("Waiting, but not asked about", drawn)
+    return drawing_with_title("Waiting, but not asked about", drawn)
 
 
 def waiting_pod_count(instance: Instance) -> int:
@@ -75,7 +75,7 @@ def waiting_pod_count(instance: Instance) -> int:
     return sum(len(gang.pods) for gang in instance.gangs) + len(instance.left_out)
 
 
-def left_out_said(instance: Instance) -> str:
+def left_out_count_text(instance: Instance) -> str:
     """Say of how many pods that wait nobody was asked: ``, 2 illegal, 1 not asked``, or nothing."""
     reasons = [why for one in instance.left_out for why in one.why]
     bad = sum(isinstance(why, Illegal) for why in reasons)

@@ -14,12 +14,12 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.places import draw_moves, draw_unplaced
 from placer_cli.draw.tables import TableCell, table
-from placer_cli.draw.text_flow import stacked, titled
+from placer_cli.draw.text_flow import drawing_with_title, stack_drawings
 from placer_cli.draw.texts import count_text
 from placer_cli.draw.tiers import tier_unit_text
 from placer_cli.draw.verdict import answer_summary, tier_value_text
 from placer_models.cluster import Instance
-from placer_models.goals import Sense, Tier
+from placer_models.goals import ObjectiveSense, Tier
 from placer_models.placement import (
     Answer,
     NamespacedName,
@@ -28,11 +28,11 @@ from placer_models.placement import (
     Unplaced,
     pod_or_gang_title,
 )
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 from placer_models.whatif.change import InstanceChange
 
 
-@stacked
+@stack_drawings
 def draw_what_if(
     found: WhatIfComparison,
     changes: Sequence[InstanceChange],
@@ -59,19 +59,19 @@ def draw_what_if(
     if isinstance(found.after, Placed | PartlyPlaced) and found.after.moves:
         yield ""
         drawn = draw_moves(found.changed, found.after.moves, canvas)
-        yield titled("Running pods that move", drawn)
+        yield drawing_with_title("Running pods that move", drawn)
     tiers = list(_tier_rows(_values(found.before), _values(found.after), canvas))
     if tiers:
         yield ""
         head = ("tier", "as it is", "with changes", "unit")
         drawn = table(head, tiers, canvas.width, numbers=head[1:3], spare=("unit",))
-        yield titled("How good it is, where that differs", drawn)
+        yield drawing_with_title("How good it is, where that differs", drawn)
     if not isinstance(found.after, Placed) and found.after.unplaced:
         yield ""
         others_wait = _reasons_differ(found, instance)
         if others_wait:
             drawn = draw_unplaced(others_wait, found.changed, canvas)
-            yield titled("Without a place, for another reason than before", drawn)
+            yield drawing_with_title("Without a place, for another reason than before", drawn)
         if count := len(found.after.unplaced) - len(others_wait):
             who = count_text(count, "more pod" if others_wait else "pod")
             waits = f"{'waits' if count == 1 else 'wait'} for the same reason as before"
@@ -98,7 +98,7 @@ def _whys(
     unplaced: Sequence[Unplaced], instance: Instance
 ) -> Iterator[tuple[NamespacedName, object]]:
     """Yield who is left out, and why: what is asked, verdict and rule, all but the first reason."""
-    specs = {pod.key: pod.spec for pod in pods_of(instance.gangs)}
+    specs = {pod.key: pod.spec for pod in pods_of_gangs(instance.gangs)}
     for one in unplaced:
         key = (one.namespace, one.name)
         token = verdict_token(one.why, funnel_of(one, len(instance.nodes)))
@@ -130,7 +130,9 @@ def _values(answer: Answer) -> dict[str, tuple[Tier, int]]:
 
 
 def _tier_rows(
-    before: Mapping[str, tuple[Tier, int]], after: Mapping[str, tuple[Tier, int]], canvas: Canvas
+    before: Mapping[str, tuple[Tier, int]],
+    after: Mapping[str, tuple[Tier, int]],
+    canvas: Canvas,
 ) -> Iterator[list[TableCell]]:
     """Yield a row for each tier whose value differs."""
     for name in _in_order(after, before):
@@ -140,7 +142,7 @@ def _tier_rows(
             continue
         style = QUIET
         if was is not None and now is not None:
-            style = GOOD if (now > was) is (tier.sense is Sense.MAXIMISE) else BAD
+            style = GOOD if (now > was) is (tier.sense is ObjectiveSense.MAXIMISE) else BAD
         before_text = "" if was is None else tier_value_text(tier, was)
         after_text = Text("" if now is None else tier_value_text(tier, now), style)
         yield [name, before_text, after_text, tier_unit_text(tier, canvas)]

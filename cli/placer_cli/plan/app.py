@@ -23,7 +23,7 @@ from placer_cli.plan.sweeping import (
     workers_errors_as_usage,
     workers_from_options,
 )
-from placer_cli.report.option import ReportFile, foot_of, refuse_bad_report_path, write_report
+from placer_cli.report.option import ReportFile, refuse_bad_report_path, report_footer, write_report
 
 if TYPE_CHECKING:
     from placer.plan.answer import PlanAnswer
@@ -192,7 +192,7 @@ def _buy(
         from placer_cli.plan.pages import plan_page
 
         page = plan_page(
-            questions[0], answers[0], foot_of("What to buy, as placer plan buy says it")
+            questions[0], answers[0], report_footer("What to buy, as placer plan buy says it")
         )
         write_report(report, page)
     error_console().print(f"planned in {monotonic() - started_s:.2f} s", style="dim")
@@ -210,7 +210,7 @@ def _questions(
 
     """
     from placer.load import load_question
-    from placer.plan.question import question_per_scenario, question_with_common_offers
+    from placer.plan.question import question_per_scenario, question_with_fewest_offered_nodes
 
     if [plan, *instance].count(Path("-")) > 1:
         raise typer.BadParameter("standard input is named twice; name a file for one")
@@ -222,7 +222,7 @@ def _questions(
     if each:
         return list(question_per_scenario(question))
     try:
-        question_with_common_offers(question)
+        question_with_fewest_offered_nodes(question)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     return [question]
@@ -254,13 +254,13 @@ def _sent(
 ) -> "list[PlanAnswer]":
     """Solve each question on other workers; return the answers up to the first that is missing."""
     from placer.plan.plan import BuyTask, solve_buy_task
-    from placer.sweep.sweep import each_result
+    from placer.sweep.sweep import sweep_results_as_completed
 
     each_s = max(LEAST_S, seconds * min(workers.slots, len(questions)) / len(questions))
     tasks = [BuyTask(question, each_s, threads, work_limit=work_limit) for question in questions]
     found: dict[int, PlanAnswer] = {}
     tell(f"0 of {len(tasks)} plans are done")
-    for number, answer in each_result(solve_buy_task, tasks, workers, stop):
+    for number, answer in sweep_results_as_completed(solve_buy_task, tasks, workers, stop):
         found[number] = answer
         tell(f"{len(found)} of {len(tasks)} plans are done")
     first_missing = next((n for n in range(len(tasks)) if n not in found), len(tasks))

@@ -22,7 +22,7 @@ AnswerFormat = Annotated[Format, format_option("How it is printed.")]
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterQuestion:
+class ClusterQuestionOptions:
     """The options that such questions have in common.
 
     Attributes:

@@ -10,7 +10,7 @@ from placer.plan.fit_answer import FitClass, FitCount
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.text_flow import titled
+from placer_cli.draw.text_flow import drawing_with_title
 from placer_cli.draw.texts import count_text, fold_names
 
 
@@ -31,10 +31,13 @@ def draw_fit(steps: Sequence[FitCount], shape: str, waiting: int, canvas: Canvas
         lines.append(Text(f"{count_text(waiting, 'pod')} {wait} not placed first.", QUIET))
     lines += ["", _classes(first.classes, canvas)]
     if len(steps) > 1:
-        lines += ["", titled("With a change", _changes(steps, canvas))]
+        lines += ["", drawing_with_title("With a change", _changes(steps, canvas))]
         for step in steps[1:]:
             if step.classes != first.classes:
-                lines += ["", titled(f"With {_words(step)}", _classes(step.classes, canvas))]
+                lines += [
+                    "",
+                    drawing_with_title(f"With {_words(step)}", _classes(step.classes, canvas)),
+                ]
     return Lines(*lines)
 
 

@@ -8,12 +8,12 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from placer.plan.answer import NoPlanExists, PurchasePlan
-from placer.plan.cases import told_loss
+from placer.plan.cases import loss_in_words
 from placer.plan.survive import LossOutcome, SurvivalAnswer
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import TableCell, cut_table
-from placer_cli.draw.text_flow import titled
+from placer_cli.draw.text_flow import drawing_with_title
 from placer_cli.draw.texts import count_text, fold_names
 from placer_models.placement import pod_or_gang_title
 from placer_models.reasons import UnplacedCause
@@ -62,7 +62,9 @@ def draw_survival(
     for one in failed[:MOST_EXPLAINED]:
         lines += [
             "",
-            titled(f"Without {told_loss(one.loss.name, domain)}", Lines(*_why(one, currency))),
+            drawing_with_title(
+                f"Without {loss_in_words(one.loss.name, domain)}", Lines(*_why(one, currency))
+            ),
         ]
     return Lines(*lines)
 
@@ -79,9 +81,8 @@ def _sentence(answer: SurvivalAnswer, nodes: int, domain: str) -> str:
     worst = answer.losses[0]
     left = f"{len(worst.unplaced):,} of {count_text(worst.pods, 'pod')}"
     losses = f"{bad:,} of {count_text(total, 'loss', 'losses')} {'leaves' if bad == 1 else 'leave'}"
-    return (
-        f"{losses} pods without a place; the worst is {told_loss(worst.loss.name, domain)}: {left}."
-    )
+    named = loss_in_words(worst.loss.name, domain)
+    return f"{losses} pods without a place; the worst is {named}: {left}."
 
 
 def _table(answer: SurvivalAnswer, currency: str, canvas: Canvas) -> RenderableType:

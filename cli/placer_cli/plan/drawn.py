@@ -17,15 +17,15 @@ from placer.plan.answer import (
     PurchasePlan,
     QuestionChange,
 )
-from placer.plan.cases import plan_cases_of, told_loss
+from placer.plan.cases import loss_in_words, plan_cases_of
 from placer.plan.question import PlanQuestion
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import cut_table, table
-from placer_cli.draw.text_flow import titled
+from placer_cli.draw.text_flow import drawing_with_title
 from placer_cli.draw.texts import count_text
 from placer_models.placement import Unplaced, pod_or_gang_title
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 
 MOST_ROWS = 60
 """So many rows of a table are drawn; --format json has all."""
@@ -49,7 +49,7 @@ def draw_purchase_plan(
 def _bought(
     question: PlanQuestion, answer: PurchasePlan, canvas: Canvas
 ) -> Iterator[RenderableType]:
-    price = money(question, answer.price)
+    price = price_text(question, answer.price)
     if not answer.mix:
         yield Text("Nothing has to be bought: all pods fit on what is there.", STRONG)
         return
@@ -57,12 +57,12 @@ def _bought(
     yield Text(f"Buy {nodes} for {price}: {_proof(question, answer)}", STRONG)
     yield Text(_who(question, answer))
     yield ""
-    yield titled("What to buy", _mix(question, answer, canvas))
+    yield drawing_with_title("What to buy", _mix(question, answer, canvas))
     yield ""
-    yield titled("What binds", Lines(*map(_binds, answer.binding)))
+    yield drawing_with_title("What binds", Lines(*map(_binds, answer.binding)))
     if answer.runners_up:
         yield ""
-        yield titled("Without one of them", _runners_up(question, answer, canvas))
+        yield drawing_with_title("Without one of them", _runners_up(question, answer, canvas))
     if answer.relaxed:
         yield ""
         yield Text(f"The bound does not look at {_listed(answer.relaxed)}.", QUIET)
@@ -72,7 +72,8 @@ def _proof(question: PlanQuestion, answer: PurchasePlan) -> str:
     if answer.price == answer.bound:
         return "no plan costs less, which is proven"
     gap = f"{answer.gap_percent:.2f}".rstrip("0").rstrip(".")
-    return f"no plan costs less than {money(question, answer.bound)}, which is proven (gap {gap} %)"
+    bound = price_text(question, answer.bound)
+    return f"no plan costs less than {bound}, which is proven (gap {gap} %)"
 
 
 def _who(question: PlanQuestion, answer: PurchasePlan) -> str:
@@ -83,7 +84,7 @@ def _who(question: PlanQuestion, answer: PurchasePlan) -> str:
     without = ""
     if losses:
         domain = question.survive.domain if question.survive else ""
-        names = list(dict.fromkeys(told_loss(one.loss, domain) for one in losses))
+        names = list(dict.fromkeys(loss_in_words(one.loss, domain) for one in losses))
         some = f"the loss of {_listed(tuple(names), 'or')}"
         told = some if len(names) <= 4 else f"any of {len(names)} losses"
         without = f" Nobody is left without a place after {told}."
@@ -97,7 +98,7 @@ def _who(question: PlanQuestion, answer: PurchasePlan) -> str:
     return f"It does for each scenario: {told}. All places are judged.{without}"
 
 
-def money(question: PlanQuestion, price: Decimal) -> str:
+def price_text(question: PlanQuestion, price: Decimal) -> str:
     """Write a price in the plan's currency."""
     # Two digits or none, as people write prices, or as many as the file has.
     digits = question.decimals if question.decimals != 1 else 2
@@ -111,8 +112,8 @@ def _mix(question: PlanQuestion, answer: PurchasePlan, canvas: Canvas) -> Render
         (
             one.offer,
             f"{one.count:,}",
-            money(question, offers[one.offer].price),
-            money(question, one.price),
+            price_text(question, offers[one.offer].price),
+            price_text(question, one.price),
         )
         for one in answer.mix
     ]
@@ -128,7 +129,7 @@ def _mix(question: PlanQuestion, answer: PurchasePlan, canvas: Canvas) -> Render
     )
 
 
-def mix_text(mix: Sequence[tuple[str, int]]) -> str:
+def offer_mix_text(mix: Sequence[tuple[str, int]]) -> str:
     """Say what is bought: the first offers, and how many more."""
     said = ", ".join(f"{number:,} {offer}" for offer, number in mix[:4])
     return f"{said} and {len(mix) - 4} more offers" if len(mix) > 4 else said
@@ -155,8 +156,8 @@ def _runners_up(question: PlanQuestion, answer: PurchasePlan, canvas: Canvas) ->
             rows.append((one.without, "no plan found", "", ""))
             continue
         more = float(100 * (one.price - answer.price) / answer.price)
-        price = money(question, one.price)
-        rows.append((one.without, price, f"{more:+.1f} %", mix_text(one.mix)))
+        price = price_text(question, one.price)
+        rows.append((one.without, price, f"{more:+.1f} %", offer_mix_text(one.mix)))
     head = ("without", "price", "more", "instead")
     return table(head, rows, canvas.width, numbers=head[1:3], wrap={"without": 12, "instead": 16})
 
@@ -169,7 +170,9 @@ def _no_plan(question: PlanQuestion, answer: NoPlanExists) -> Iterator[Renderabl
         yield from map(_unplaced, answer.unplaced)
         yield from _mends(question, answer.mends, answer.looked_for)
         return
-    total = max(sum(1 for _ in pods_of(case.instance.gangs)) for case in plan_cases_of(question))
+    total = max(
+        sum(1 for _ in pods_of_gangs(case.instance.gangs)) for case in plan_cases_of(question)
+    )
     why = "too few nodes can be bought"
     if any(short.reasons for short in answer.short):
         why = "what is there is too little, and no offer holds the rest"
@@ -204,7 +207,7 @@ def _mends(
     """Say what would do, or that nothing that was looked for does."""
     for one in mends:
         alike = f", for each of {one.alike:,} alike" if one.alike > 1 else ""
-        price = "" if one.price is None else f", at {money(question, one.price)} in all"
+        price = "" if one.price is None else f", at {price_text(question, one.price)} in all"
         small = " (proven smallest)" if one.smallest else ""
         words = "would do: " if one.price is not None else "would help: "
         yield Text.assemble(words, (", ".join(one.changes), GOOD), alike, price, (small, QUIET))
@@ -222,7 +225,7 @@ def _none_found(question: PlanQuestion, answer: NoPlanFound) -> Iterator[Rendera
         else "none was found"
     )
     yield Text(f"No plan yet: {what}, and it is not proven that none exists.", STRONG)
-    yield Text(f"If there is one, it costs at least {money(question, answer.bound)}.")
+    yield Text(f"If there is one, it costs at least {price_text(question, answer.bound)}.")
     yield from map(_unplaced, answer.unplaced)
     yield from _mends(question, answer.mends)
     yield Text("Give it more --seconds, raise max of an offer, or offer other nodes.")

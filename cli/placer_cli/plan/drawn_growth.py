@@ -13,17 +13,17 @@ from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.text_flow import stacked, titled
+from placer_cli.draw.text_flow import drawing_with_title, stack_drawings
 from placer_cli.draw.texts import count_text
 from placer_cli.draw.threads import StyledMark
-from placer_cli.plan.drawn import mix_text, money
+from placer_cli.plan.drawn import offer_mix_text, price_text
 
 _BAR_COLUMNS = 16
 _WIDE = 100
 """From this width on there is room for bars."""
 
 
-@stacked
+@stack_drawings
 def draw_growth(
     question: PlanQuestion, curve: GrowthCurve, canvas: Canvas
 ) -> Iterator[RenderableType]:
@@ -37,11 +37,13 @@ def draw_growth(
     if not curve.steps:
         return
     yield ""
-    yield titled("What to buy", _steps(question, curve, canvas))
+    yield drawing_with_title("What to buy", _steps(question, curve, canvas))
     stretches = curve.stretches()
     if any(stretch.binds for stretch in stretches):
         yield ""
-        yield titled("What binds", Lines(*(Text(demand_bottleneck_text(one)) for one in stretches)))
+        yield drawing_with_title(
+            "What binds", Lines(*(Text(demand_bottleneck_text(one)) for one in stretches))
+        )
 
 
 def growth_sentences(question: PlanQuestion, curve: GrowthCurve) -> Iterator[str]:
@@ -53,7 +55,8 @@ def growth_sentences(question: PlanQuestion, curve: GrowthCurve) -> Iterator[str
         assert last.price is not None
         yield (
             f"From {multiplier_text(first.scale)} to {multiplier_text(last.scale)} the demand, "
-            f"the price goes from {money(question, first.price)} to {money(question, last.price)}."
+            f"the price goes from {price_text(question, first.price)} "
+            f"to {price_text(question, last.price)}."
         )
         gap = max(step.gap_percent or 0.0 for step in bought)
         yield (
@@ -116,10 +119,10 @@ def _steps(question: PlanQuestion, curve: GrowthCurve, canvas: Canvas) -> Render
                 step.case,
                 f"{step.pods:,}",
                 f"{step.nodes:,}" if step.price is not None else "",
-                money(question, step.price) if step.price is not None else "none",
+                price_text(question, step.price) if step.price is not None else "none",
                 "" if gap is None else f"{gap:.2f} %",
                 drawn if canvas.width >= _WIDE else "",
-                mix_text(step.mix),
+                offer_mix_text(step.mix),
             ]
         )
     head = ("demand", "case", "pods", "nodes", "price", "gap", "", "buy")

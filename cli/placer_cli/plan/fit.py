@@ -12,11 +12,11 @@ from placer_cli.options import InstanceFiles, seconds_option
 from placer_cli.output import Format, print_tree
 from placer_cli.plan.cluster_question import (
     AnswerFormat,
-    ClusterQuestion,
+    ClusterQuestionOptions,
     answer_unless_interrupted,
 )
 from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, workers_from_options
-from placer_cli.report.option import ReportFile, foot_of, write_report
+from placer_cli.report.option import ReportFile, report_footer, write_report
 from placer_cli.what_if import parse_changes
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance
@@ -72,7 +72,7 @@ def fit(
     input.
     """
     who = waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore)
-    question = ClusterQuestion(instance, form, report, who, skip_illegal)
+    question = ClusterQuestionOptions(instance, form, report, who, skip_illegal)
     workers = workers_from_options(processes, executor)
     steps = answer_unless_interrupted(
         lambda: _fit(question, pod, exclude_nodes or [], what_if or [], seconds, workers)
@@ -81,7 +81,7 @@ def fit(
 
 
 def _fit(
-    question: ClusterQuestion,
+    question: ClusterQuestionOptions,
     shape: str,
     excluded: Sequence[str],
     texts: Sequence[str],
@@ -102,10 +102,10 @@ def _fit(
     with question.asking("counting how many fit") as (tell, stop):
         from placer.plan.fit import BoundlessShapeError
         from placer.plan.fit import count_fitting_pods as count
-        from placer.sweep.sweep import each_result
+        from placer.sweep.sweep import sweep_results_as_completed
 
         try:
-            for index, step in each_result(count, tasks, workers, stop):
+            for index, step in sweep_results_as_completed(count, tasks, workers, stop):
                 found[index] = step
                 tell(f"{len(found)} of {len(tasks)} are counted")
         except BoundlessShapeError as error:
@@ -126,7 +126,7 @@ def _fit(
     if question.report is not None:
         from placer_cli.plan.pages import fit_page
 
-        foot = foot_of("What placer plan fit says")
+        foot = report_footer("What placer plan fit says")
         write_report(question.report, fit_page(steps, shape, waiting, foot))
     question.print_time("counted")
     return steps

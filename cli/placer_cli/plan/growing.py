@@ -63,15 +63,15 @@ def buy_growth(
         print_tree(growth_to_json(question, curve), form)
     if report is not None:
         from placer_cli.plan.pages import growth_page
-        from placer_cli.report.option import foot_of, write_report
+        from placer_cli.report.option import report_footer, write_report
 
-        foot = foot_of(f"What to buy, as placer plan buy --growth {growth} says it")
+        foot = report_footer(f"What to buy, as placer plan buy --growth {growth} says it")
         write_report(report, growth_page(question, curve, foot))
     error_console().print(f"planned in {monotonic() - started_s:.2f} s", style="dim")
-    return exit_of(curve)
+    return exit_code_of_growth(curve)
 
 
-def exit_of(curve: "GrowthCurve") -> Exit:
+def exit_code_of_growth(curve: "GrowthCurve") -> Exit:
     """Return the exit code: the worst of all steps."""
     if any(step.price is None and step.bound is None for step in curve.steps):
         return Exit.NOT_ALL

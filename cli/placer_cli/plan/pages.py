@@ -7,7 +7,7 @@ from itertools import compress
 from typing import Any
 
 from placer.plan.answer import PlanAnswer, PurchasePlan
-from placer.plan.cases import told_loss
+from placer.plan.cases import loss_in_words
 from placer.plan.fit_answer import FitCount
 from placer.plan.growth import GrowthCurve
 from placer.plan.question import PlanQuestion
@@ -20,14 +20,14 @@ from placer_cli.plan.draw_survival import draw_survival
 from placer_cli.plan.drawn import draw_purchase_plan
 from placer_cli.plan.drawn_growth import demand_bottleneck_text, draw_growth
 from placer_cli.report.charts import Bar, CurvePoint, bar_chart, price_over_demand_chart
-from placer_cli.report.from_drawings import busiest_node, node_sections, opening_lines_of
+from placer_cli.report.from_drawings import busiest_node, opening_lines_of, report_sections_of_nodes
 from placer_cli.report.html import Html
 from placer_cli.report.page import (
     SortableTableCell,
     figure_tiles,
+    html_page,
     html_paragraphs,
-    page,
-    section,
+    html_section,
     sortable_table,
 )
 from placer_models.cluster import Node
@@ -45,7 +45,7 @@ def plan_page(question: PlanQuestion, answer: PlanAnswer, foot: str) -> str:
     """Return the report of what to buy."""
     tree = plan_to_json(question, answer)
     lead = opening_lines_of(draw_purchase_plan(question, answer, _WIDE))
-    return page(question.name or "What to buy", lead, _plan(question, answer, tree), foot)
+    return html_page(question.name or "What to buy", lead, _plan(question, answer, tree), foot)
 
 
 def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Iterator[Html]:
@@ -76,11 +76,11 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
             ]
             for one in tree["mix"]
         ]
-        yield section(
+        yield html_section(
             "What to buy", bar_chart(parts), sortable_table(("offer", "#nodes", "#price"), rows)
         )
     if tree["binding"]:
-        yield section("What binds", *_binding(tree))
+        yield html_section("What binds", *_binding(tree))
     if tree["runnersUp"]:
         rows = [
             [
@@ -90,7 +90,9 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
             ]
             for one in tree["runnersUp"]
         ]
-        yield section("Without one of them", sortable_table(("without", "#price", "instead"), rows))
+        yield html_section(
+            "Without one of them", sortable_table(("without", "#price", "instead"), rows)
+        )
     yield _scenarios(tree["scenarios"])
     if tree["unplaced"]:
         yield _unplaced(tree["unplaced"])
@@ -105,9 +107,9 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
             for one in tree["mends"]
         ]
         head = ("change", "#pods or gangs alike", "#price in all", "how small")
-        yield section("What would do", sortable_table(*_without_empty(head, rows)))
+        yield html_section("What would do", sortable_table(*_without_empty(head, rows)))
     elif tree["lookedFor"]:
-        yield section("No change was found that would do", html_paragraphs(tree["lookedFor"]))
+        yield html_section("No change was found that would do", html_paragraphs(tree["lookedFor"]))
     if isinstance(answer, PurchasePlan) and answer.witnesses:
         fullest = max(answer.witnesses, key=lambda one: len(one.placement.pods))
         bought = {
@@ -119,13 +121,13 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
             for one in answer.mix
         }
         chosen = [busiest_node(fullest.placement, names) for names in bought.values()]
-        yield from node_sections(
+        yield from report_sections_of_nodes(
             fullest.instance, fullest.placement, [name for name in chosen if name is not None]
         )
         yield _nodes(fullest.scenario, fullest.instance.nodes, fullest.placement.pods)
     if tree["relaxed"]:
         words = "; ".join(tree["relaxed"])
-        yield section("What the bound leaves out", html_paragraphs([words], "faint"))
+        yield html_section("What the bound leaves out", html_paragraphs([words], "faint"))
 
 
 def _binding(tree: AnswerTree) -> Iterator[Html]:
@@ -145,14 +147,14 @@ def _nodes(scenario: str, nodes: Sequence[Node], places: Sequence[PodPlacement])
     more = len(listed) - _MOST_NODES
     note = html_paragraphs([f"and {count_text(more, 'node')} more"] if more > 0 else [], "faint")
     table = sortable_table(("node", "#pods"), listed[:_MOST_NODES])
-    return section(f"Nodes ({scenario})", table, note)
+    return html_section(f"Nodes ({scenario})", table, note)
 
 
 def growth_page(question: PlanQuestion, found: GrowthCurve, foot: str) -> str:
     """Return the report of a demand that grows."""
     tree = growth_to_json(question, found)
     lead = opening_lines_of(draw_growth(question, found, _WIDE))
-    return page(question.name or "Growth", lead, _growth(question, found, tree), foot)
+    return html_page(question.name or "Growth", lead, _growth(question, found, tree), foot)
 
 
 def _growth(question: PlanQuestion, found: GrowthCurve, tree: AnswerTree) -> Iterator[Html]:
@@ -164,7 +166,7 @@ def _growth(question: PlanQuestion, found: GrowthCurve, tree: AnswerTree) -> Ite
     if len(points) > 1 and any(point.price is not None for point in points):
         beyond = tree["boughtFrom"] if question.instance.nodes else None
         burst = None if beyond is None else float(beyond)
-        yield section("Growth", price_over_demand_chart(points, tree["currency"], burst))
+        yield html_section("Growth", price_over_demand_chart(points, tree["currency"], burst))
     rows = [
         [
             SortableTableCell(f"{step['scale']}x", float(step["scale"])),
@@ -183,10 +185,10 @@ def _growth(question: PlanQuestion, found: GrowthCurve, tree: AnswerTree) -> Ite
     head = ("#demand", "case", "#pods", "#nodes", "#price", "#bound", "#gap", "buy")
     if rows and not any(row[1] for row in rows):
         head, rows = (head[0], *head[2:]), [[row[0], *row[2:]] for row in rows]
-    yield section("What to buy", sortable_table(head, rows))
+    yield html_section("What to buy", sortable_table(head, rows))
     stretches = found.stretches()
     if stretches:
-        yield section("What binds", html_paragraphs(map(demand_bottleneck_text, stretches)))
+        yield html_section("What binds", html_paragraphs(map(demand_bottleneck_text, stretches)))
 
 
 def survival_page(
@@ -201,7 +203,7 @@ def survival_page(
     """Return the report of losses, the worst first; arguments are those of the drawing."""
     tree = survival_to_json(answer, move_budget, currency)
     lead = opening_lines_of(draw_survival(answer, nodes, domain, currency, waiting, _WIDE))
-    return page("What a failure costs", lead, _losses(tree, domain), foot)
+    return html_page("What a failure costs", lead, _losses(tree, domain), foot)
 
 
 def _losses(tree: AnswerTree, domain: str) -> Iterator[Html]:
@@ -212,7 +214,7 @@ def _losses(tree: AnswerTree, domain: str) -> Iterator[Html]:
         if one["unplaced"]
     ]
     if parts:
-        yield section("Pods without a place", bar_chart(parts[:40]))
+        yield html_section("Pods without a place", bar_chart(parts[:40]))
     rows = [
         [
             f"{one['name']} and {len(one['alike'])} alike" if one["alike"] else one["name"],
@@ -226,10 +228,10 @@ def _losses(tree: AnswerTree, domain: str) -> Iterator[Html]:
         for one in tree["losses"]
     ]
     head = ("lost", "#nodes", "#pods", "#no place", "#moves", "survives", "mended by")
-    yield section("Losses, the worst first", sortable_table(*_without_empty(head, rows)))
+    yield html_section("Losses, the worst first", sortable_table(*_without_empty(head, rows)))
     for one in tree["losses"]:
         if one["unplaced"]:
-            yield _unplaced(one["unplaced"], f"Without {told_loss(one['name'], domain)}")
+            yield _unplaced(one["unplaced"], f"Without {loss_in_words(one['name'], domain)}")
 
 
 def _mended(mend: AnswerTree, coin: str) -> str:
@@ -243,7 +245,7 @@ def fit_page(steps: Sequence[FitCount], shape: str, waiting: int, foot: str) -> 
     """Return the report of how many more fit."""
     tree = fit_answer_to_json(steps, waiting)
     lead = opening_lines_of(draw_fit(steps, shape, waiting, _WIDE))
-    return page("How many more fit", lead, _fit(steps, tree), foot)
+    return html_page("How many more fit", lead, _fit(steps, tree), foot)
 
 
 def _fit(steps: Sequence[FitCount], tree: AnswerTree) -> Iterator[Html]:
@@ -255,7 +257,7 @@ def _fit(steps: Sequence[FitCount], tree: AnswerTree) -> Iterator[Html]:
         )
         for step in tree["steps"]
     ]
-    yield section("How many more fit", bar_chart(parts))
+    yield html_section("How many more fit", bar_chart(parts))
     for step in tree["steps"]:
         rows = [
             [one["machine"], _number(len(one["nodes"])), _number(one["count"]), one["reason"]]
@@ -263,10 +265,12 @@ def _fit(steps: Sequence[FitCount], tree: AnswerTree) -> Iterator[Html]:
         ]
         title = ", ".join(step["changes"]) or "As it is"
         head = ("machine", "#nodes", "#more", "what stops the next one")
-        yield section(title, sortable_table(head, rows))
+        yield html_section(title, sortable_table(head, rows))
     first = steps[0]
     node = busiest_node(first.placement, [one.name for one in first.instance.nodes])
-    yield from node_sections(first.instance, first.placement, [] if node is None else [node])
+    yield from report_sections_of_nodes(
+        first.instance, first.placement, [] if node is None else [node]
+    )
 
 
 def _scenarios(scenarios: Sequence[AnswerTree]) -> Html:
@@ -274,9 +278,9 @@ def _scenarios(scenarios: Sequence[AnswerTree]) -> Html:
     if any(one["lost"] for one in scenarios):
         head = ("scenario", "without", "#pods")
         rows = [(one["name"], one["lost"] or "", _number(one["pods"])) for one in scenarios]
-        return section("Scenarios and losses", sortable_table(head, rows))
+        return html_section("Scenarios and losses", sortable_table(head, rows))
     alone = [(one["name"], _number(one["pods"])) for one in scenarios]
-    return section("Scenarios", sortable_table(("scenario", "#pods"), alone))
+    return html_section("Scenarios", sortable_table(("scenario", "#pods"), alone))
 
 
 def _unplaced(pods: Sequence[AnswerTree], title: str = "Without a place") -> Html:
@@ -289,7 +293,7 @@ def _unplaced(pods: Sequence[AnswerTree], title: str = "Without a place") -> Htm
         name = one["name"] or "any"
         by_why.setdefault(why, []).append(f"{name} and {alike:,} like it" if alike else name)
     rows = [[fold_names(names), why] for why, names in by_why.items()]
-    return section(title, sortable_table(("pods", "why"), rows))
+    return html_section(title, sortable_table(("pods", "why"), rows))
 
 
 def _without_empty(

@@ -13,11 +13,11 @@ from placer_cli.options import InstanceFiles, number_option, seconds_option
 from placer_cli.output import Format, print_tree
 from placer_cli.plan.cluster_question import (
     AnswerFormat,
-    ClusterQuestion,
+    ClusterQuestionOptions,
     answer_unless_interrupted,
 )
 from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, workers_from_options
-from placer_cli.report.option import ReportFile, foot_of, write_report
+from placer_cli.report.option import ReportFile, report_footer, write_report
 from placer_cli.what_if import MOST_MOVES
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 
@@ -71,7 +71,7 @@ def survive(
     if nodes is not None and domain is not None:
         raise typer.BadParameter("--nodes and --domain are two questions; ask one")
     who = waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore)
-    question = ClusterQuestion(instance, form, report, who, skip_illegal)
+    question = ClusterQuestionOptions(instance, form, report, who, skip_illegal)
     workers = workers_from_options(processes, executor)
     answer = answer_unless_interrupted(
         lambda: _survive(question, nodes or 1, domain or "", move_budget, offers, seconds, workers)
@@ -80,7 +80,7 @@ def survive(
 
 
 def _survive(
-    question: ClusterQuestion,
+    question: ClusterQuestionOptions,
     nodes: int,
     domain: str,
     move_budget: int,
@@ -124,7 +124,7 @@ def _survive(
     if question.report is not None:
         from placer_cli.plan.pages import survival_page
 
-        foot = foot_of("What placer plan survive says")
+        foot = report_footer("What placer plan survive says")
         page = survival_page(answer, nodes, domain, move_budget, currency, waiting, foot)
         write_report(question.report, page)
     question.print_time("tried")

@@ -77,9 +77,9 @@ def advise(
     form: Annotated[Format, format_option("How the advice is printed.")] = Format.TABLE,
 ) -> None:
     """Say how many threads of work each job of FILE should have, and why."""
-    from placer.queue.file.history_file import read_queue_history
+    from placer.queue.file.history_file import read_thread_length_history
 
-    history = read_queue_history(file)
+    history = read_thread_length_history(file)
     if form is Format.TABLE:
         from placer_cli.queue.advised import draw_thread_count_advice
 

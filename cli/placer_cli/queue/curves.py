@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from placer.queue.simulation.curves import job_threads_over_time, mean_in_bins
+from placer.queue.simulation.curves import curve_means_in_time_bins, job_threads_over_time
 from placer.queue.simulation.result import SimulationResult
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import QUIET
@@ -21,7 +21,8 @@ def draw_threads_over_time(
     columns = max(canvas.width - LABEL_COLUMNS - COUNT_COLUMNS, 10)
     in_use = job_threads_over_time(result)
     heights = {
-        job: mean_in_bins(curve, result.makespan_us, columns) for job, curve in in_use.items()
+        job: curve_means_in_time_bins(curve, result.makespan_us, columns)
+        for job, curve in in_use.items()
     }
     threads = result.scenario.capacity.most
     rows = min(ROWS, threads)

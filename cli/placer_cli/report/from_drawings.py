@@ -9,9 +9,9 @@ from rich.console import Console, RenderableType
 
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.residents import drawn_pods_by_node
-from placer_cli.draw.svg import svg
+from placer_cli.draw.svg import drawing_to_svg
 from placer_cli.report.html import Html, html_element
-from placer_cli.report.page import section
+from placer_cli.report.page import html_section
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
 
@@ -41,17 +41,19 @@ def busiest_node(placement: Placement, nodes: Iterable[str]) -> str | None:
     return max((node for node in nodes if pods[node]), key=lambda node: pods[node], default=None)
 
 
-def node_sections(instance: Instance, placement: Placement, nodes: Iterable[str]) -> Iterator[Html]:
+def report_sections_of_nodes(
+    instance: Instance, placement: Placement, nodes: Iterable[str]
+) -> Iterator[Html]:
     """Yield a section with the inside of each node, the first of them open."""
     by_name = {node.name: node for node in instance.nodes}
     residents = drawn_pods_by_node(instance, placement)
     pictures: list[Html] = []
     for name in list(dict.fromkeys(nodes))[:_MOST]:
         node, inside = by_name[name], residents.get(name, ())
-        picture = svg(partial(draw_node, node, inside), name)
+        picture = drawing_to_svg(partial(draw_node, node, inside), name)
         details = html_element("div", Html(picture), class_="inside wide")
         pictures.append(
             html_element("details", html_element("summary", name), details, open=not pictures)
         )
     if pictures:
-        yield section("Inside a node", *pictures)
+        yield html_section("Inside a node", *pictures)

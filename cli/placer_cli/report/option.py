@@ -38,7 +38,7 @@ def refuse_bad_report_path(file: Path | None, inputs: Iterable[Path]) -> None:
     refuse_unwritable(file)
 
 
-def foot_of(what: str) -> str:
+def report_footer(what: str) -> str:
     """Return the last line of a report."""
     return f"{what}; made by Placer {version('placer')}."
 

@@ -27,7 +27,7 @@ class SortableTableCell:
     value: float | str | None = None
 
 
-def page(title: str, lead: Sequence[str], sections: Iterable[Html], foot: str) -> str:
+def html_page(title: str, lead: Sequence[str], sections: Iterable[Html], foot: str) -> str:
     """Return a page as text.
 
     Args:
@@ -63,7 +63,7 @@ def _own(name: str) -> Html:
     return Html(files("placer_cli.report").joinpath(name).read_text("utf-8"))
 
 
-def section(title: str, *parts: Html) -> Html:
+def html_section(title: str, *parts: Html) -> Html:
     """Return a section under a title."""
     return html_element("section", html_element("h2", title), *parts)
 

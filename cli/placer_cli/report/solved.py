@@ -11,9 +11,15 @@ from placer_cli.draw.residents import is_non_system_pod
 from placer_cli.draw.texts import fold_names
 from placer_cli.draw.waiting import waiting_pod_count
 from placer_cli.report.charts import Bar, bar_chart
-from placer_cli.report.from_drawings import node_sections, opening_lines_of
+from placer_cli.report.from_drawings import opening_lines_of, report_sections_of_nodes
 from placer_cli.report.html import Html
-from placer_cli.report.page import SortableTableCell, figure_tiles, page, section, sortable_table
+from placer_cli.report.page import (
+    SortableTableCell,
+    figure_tiles,
+    html_page,
+    html_section,
+    sortable_table,
+)
 from placer_models.cluster import Instance
 from placer_models.instance.placement_file import solve_answer_to_json
 from placer_models.placement import (
@@ -51,7 +57,9 @@ def solved_page(
 
     """
     lead = opening_lines_of(draw_answer(answer, instance, options, Canvas(4_000)))
-    return page(instance.name or "Placement", lead, _sections(answer, instance, would_do), foot)
+    return html_page(
+        instance.name or "Placement", lead, _sections(answer, instance, would_do), foot
+    )
 
 
 def _sections(
@@ -75,7 +83,7 @@ def _sections(
     came = Counter(place.node for place in placement.pods)
     if came:
         parts = [Bar(node, pods, f"{pods:,}") for node, pods in came.most_common(_MOST_BARS)]
-        yield section("Pods that come to each node", bar_chart(parts))
+        yield html_section("Pods that come to each node", bar_chart(parts))
     tree: Any = solve_answer_to_json(answer, instance, {})
     tiers = [
         [
@@ -89,7 +97,7 @@ def _sections(
     ]
     if tiers:
         head = ("goal", "#value", "#bound", "unit", "proven")
-        yield section("How good it is", sortable_table(head, tiers))
+        yield html_section("How good it is", sortable_table(head, tiers))
     left: Sequence[Unplaced] = () if isinstance(answer, Placed) else answer.unplaced
     by_why: dict[str, list[str]] = {}
     for pod in left:
@@ -99,11 +107,11 @@ def _sections(
     unplaced = [[fold_names(names), why] for why, names in by_why.items()]
     if unplaced:
         table = sortable_table(("pods", "why"), unplaced[:_MOST_ROWS])
-        yield section("Without a place", table)
+        yield html_section("Without a place", table)
     if would_do:
         rows = sortable_table(("pod", "change", "what to do"), would_do[:_MOST_ROWS])
-        yield section("What would do (placer explain says more)", rows)
-    yield from node_sections(
+        yield html_section("What would do (placer explain says more)", rows)
+    yield from report_sections_of_nodes(
         instance, placement, [node for node, _ in came.most_common(_MOST_DRAWN)]
     )
     homes = [
@@ -111,7 +119,7 @@ def _sections(
         for move in moves[:_MOST_ROWS]
     ]
     if homes:
-        yield section("Running pods that move", sortable_table(("pod", "from", "to"), homes))
+        yield html_section("Running pods that move", sortable_table(("pod", "from", "to"), homes))
     places = [[pod_or_gang_title(p.namespace, p.name), p.node] for p in arrived[:_MOST_ROWS]]
     if places:
-        yield section("Places", sortable_table(("pod", "node"), places))
+        yield html_section("Places", sortable_table(("pod", "node"), places))

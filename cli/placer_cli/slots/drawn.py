@@ -13,7 +13,7 @@ from placer.slots.resources import ResourceAmounts, ResourceProfile
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import ACCENT, BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.tables import cut_table
-from placer_cli.draw.text_flow import stacked, titled
+from placer_cli.draw.text_flow import drawing_with_title, stack_drawings
 from placer_cli.draw.texts import count_text, memory_text
 
 MOST_CHAINS = 60
@@ -26,7 +26,7 @@ MOST_NAMES = 4
 """So many names stand in one line."""
 
 
-@stacked
+@stack_drawings
 def draw_job(job: CompiledJob, canvas: Canvas) -> Iterator[RenderableType]:
     """Draw a compiled job."""
     yield Text(_headline(job), STRONG)
@@ -43,7 +43,7 @@ def draw_job(job: CompiledJob, canvas: Canvas) -> Iterator[RenderableType]:
     yield ""
     yield _tree(job)
     yield ""
-    yield titled("Slots to ask for", _groups(job, canvas))
+    yield drawing_with_title("Slots to ask for", _groups(job, canvas))
 
 
 def _headline(job: CompiledJob) -> str:

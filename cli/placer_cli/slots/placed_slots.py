@@ -19,7 +19,7 @@ from placer.slots.workers.place import ConcurrentGangs, NamedWorkers, PlacedJob
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG
 from placer_cli.draw.tables import TableCell, cut_table
-from placer_cli.draw.text_flow import stacked, titled
+from placer_cli.draw.text_flow import drawing_with_title, stack_drawings
 from placer_cli.draw.texts import count_text, memory_text
 from placer_cli.slots.drawn import resource_table_cells
 
@@ -30,7 +30,7 @@ MOST_TURNS = 12
 """So many turns are drawn."""
 
 
-@stacked
+@stack_drawings
 def draw_slots_on_workers(
     job: CompiledJob, pool: NamedWorkers, placed: PlacedJob, canvas: Canvas
 ) -> Iterator[RenderableType]:
@@ -58,7 +58,7 @@ def draw_slots_on_workers(
         if rows and (alone or turn.slots):
             title = "Slots" if alone else f"Turn {number}: {_regions(job, turn.placed[0])}"
             yield ""
-            yield titled(title, _table(rows, canvas))
+            yield drawing_with_title(title, _table(rows, canvas))
     if len(placed.turns) > MOST_TURNS:
         yield Text(f"and {count_text(len(placed.turns) - MOST_TURNS, 'turn')} more", QUIET)
 

@@ -49,7 +49,7 @@ class DeviceTopologyScope(StrEnum):
     NODE = "Node"
 
 
-class HintOperator(StrEnum):
+class HintLabelOperator(StrEnum):
     """The condition that a requirement puts on a label, as in Kubernetes."""
 
     IN = "In"
@@ -63,19 +63,19 @@ class DeviceLabelRequirement:
     """One condition of a selector on a device's labels."""
 
     key: str
-    operator: HintOperator
+    operator: HintLabelOperator
     values: tuple[str, ...] = ()
 
     def holds(self, labels: Mapping[str, str]) -> bool:
         """Return whether the labels are as wanted; a missing label is in no set."""
         match self.operator:
-            case HintOperator.IN:
+            case HintLabelOperator.IN:
                 return labels.get(self.key) in self.values
-            case HintOperator.NOT_IN:
+            case HintLabelOperator.NOT_IN:
                 return labels.get(self.key) not in self.values
-            case HintOperator.EXISTS:
+            case HintLabelOperator.EXISTS:
                 return self.key in labels
-            case HintOperator.DOES_NOT_EXIST:
+            case HintLabelOperator.DOES_NOT_EXIST:
                 return self.key not in labels
             case _:
                 assert_never(self.operator)
@@ -227,7 +227,7 @@ def _selector(part: JsonPart) -> Selector:
     labels, expressions = fields.get("matchLabels"), fields.get("matchExpressions")
     return (
         *(
-            DeviceLabelRequirement(key, HintOperator.IN, (value.text(),))
+            DeviceLabelRequirement(key, HintLabelOperator.IN, (value.text(),))
             for key, value in (labels.members().items() if labels else ())
         ),
         *(_requirement(item) for item in (expressions.items() if expressions else ())),
@@ -239,10 +239,12 @@ def _requirement(part: JsonPart) -> DeviceLabelRequirement:
     values = fields.get("values")
     requirement = DeviceLabelRequirement(
         key=part.need(fields, "key").text(),
-        operator=part.need(fields, "operator").word(HintOperator),
+        operator=part.need(fields, "operator").word(HintLabelOperator),
         values=tuple(value.text() for value in values.items()) if values else (),
     )
-    if (requirement.operator in (HintOperator.IN, HintOperator.NOT_IN)) != bool(requirement.values):
+    if (requirement.operator in (HintLabelOperator.IN, HintLabelOperator.NOT_IN)) != bool(
+        requirement.values
+    ):
         part.refuse(
             f"{requirement.operator} has {len(requirement.values)} values; "
             "In and NotIn need some, Exists and DoesNotExist none"

@@ -74,12 +74,12 @@ def create_variables(model: ModelStoppableWhileBuilt, problem: Problem) -> Varia
         ModelBuildTimeoutError: The time is over.
 
     """
-    units = units_of(problem)
+    units = pod_units_of(problem)
     assignments: list[Assignment] = []
     for index, unit in enumerate(units):
         for node in range(len(problem.nodes)):
             model.step()
-            most = room_for(problem, unit.shape, node, len(unit.pods))
+            most = most_pods_by_each_resource(problem, unit.shape, node, len(unit.pods))
             if most > 0:
                 assignments.append(_assignment(model, problem, index, unit, node, most))
     of_unit: list[list[Assignment]] = [[] for _ in units]
@@ -112,7 +112,7 @@ def _assignment(
     return assignment
 
 
-def room_for(problem: Problem, shape: int, index: int, most: int) -> int:
+def most_pods_by_each_resource(problem: Problem, shape: int, index: int, most: int) -> int:
     """Return how many pods of a shape the node could host by each resource alone, up to `most`."""
     node = problem.nodes[index]
     if problem.fits[shape][node.kind] is None or problem.affinity.bars(shape, index):
@@ -139,7 +139,7 @@ def _tiers(model: ModelStoppableWhileBuilt, problem: Problem, x: Variables) -> I
         yield LinearExpr.sum(terms) if len(terms) > 1 else terms[0]
 
 
-def units_of(problem: Problem) -> tuple[PodUnit, ...]:
+def pod_units_of(problem: Problem) -> tuple[PodUnit, ...]:
     """Group the pods of a Problem into units, in the order of their first pods."""
     alike: defaultdict[tuple[int | None, int, int, int, int | None], list[int]] = defaultdict(list)
     at_home = {pod for pod, _ in problem.homes}

@@ -219,7 +219,7 @@ def container_cells_beyond_fewest(model: CpModel, problem: Problem, x: Variables
     )
 
 
-def container_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def container_solver_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for what containers have, and from which cells."""
     for assignment, choices in known.at:
         for position, container in enumerate(container_vars_of(assignment)):
@@ -264,7 +264,7 @@ FAMILY = ModelFamily(
     ),
     cuts=(containers_use_enough_cells,),
     tiers={ALIGNMENT: container_cells_beyond_fewest},
-    hint=container_hints,
+    hint=container_solver_hints,
     read=read_solved_containers,
     countable=shape_aligns_no_containers,
     plain=shape_aligns_no_containers,

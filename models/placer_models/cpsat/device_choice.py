@@ -11,7 +11,7 @@ from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import device_vars_of
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.shares import (
-    DeviceShareCount,
+    DeviceShareVariables,
     Opened,
     OpenedDeviceVars,
     opened_device_vars_of_class,
@@ -20,7 +20,7 @@ from placer_models.cpsat.shares import (
 from placer_models.device_share import (
     MILLION,
     ShareAmounts,
-    share_left,
+    share_amounts_left,
     used_millionths,
     whole_device_amounts,
 )
@@ -69,7 +69,7 @@ class _Devices:
     node: NodeState
     assignments: Sequence[Assignment]
     opened: Opened
-    takes: defaultdict[Position, list[tuple[Assignment, DeviceShareCount]]] = field(init=False)
+    takes: defaultdict[Position, list[tuple[Assignment, DeviceShareVariables]]] = field(init=False)
     used: dict[tuple[Position, tuple[bool, ...]], IntVar] = field(default_factory=dict)
     known: dict[tuple[Position, ShareAmounts], IntVar] = field(default_factory=dict)
     spare: dict[tuple[int, int], IntVar] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class _Devices:
             for taken in share_vars_of(assignment):
                 self.takes[taken.take[:3]].append((assignment, taken))
 
-    def compare(self, assignment: Assignment, taken: DeviceShareCount, off: IntVar) -> None:
+    def compare(self, assignment: Assignment, taken: DeviceShareVariables, off: IntVar) -> None:
         """Make ``off`` at least how far the device is off the best one, if the share is on it."""
         need = assignment.shape.shares[taken.take.need]
         least = need.choice is DeviceChoicePolicy.LEAST_USED
@@ -112,7 +112,7 @@ class _Devices:
             for at, device in enumerate(devices):
                 yield (bank, class_index, at), device
 
-    def _free_classes(self, assignment: Assignment, taken: DeviceShareCount) -> Iterator[int]:
+    def _free_classes(self, assignment: Assignment, taken: DeviceShareVariables) -> Iterator[int]:
         """Yield the equivalence classes with a free device that could give the share."""
         need, index = assignment.shape.shares[taken.take.need], taken.take.bank
         bank = self.node.banks[index]
@@ -134,7 +134,7 @@ class _Devices:
                 for _, taken in self.takes[position]
             ]
             used = self.model.new_int_var(0, MILLION, f"used[{self.node.name},{key}]")
-            before = used_millionths(share_left(has, device.left), has, asked)
+            before = used_millionths(share_amounts_left(has, device.left), has, asked)
             self.model.add(used == before + LinearExpr.sum(new))
             self.used[key] = used
         return self.used[key]

@@ -288,7 +288,7 @@ def _take(left: list[int], size: int) -> tuple[int, ...]:
     return tuple(taken)
 
 
-def boards_for(problem: Problem, shape_index: int) -> Iterable[LinkedDeviceClasses]:
+def link_boards_for_shape(problem: Problem, shape_index: int) -> Iterable[LinkedDeviceClasses]:
     """Return the GPU boards that pods of a shape could come to, one per kind of node."""
     if not problem.shapes[shape_index].count_of(GPU):
         return ()
@@ -304,7 +304,7 @@ def any_set_will_do(problem: Problem, shape_index: int) -> bool:
     shape = problem.shapes[shape_index]
     size = shape.count_of(GPU)
     return not shape.scopes and not any(
-        partitions_matter_for(board, size) for board in boards_for(problem, shape_index)
+        partitions_matter_for(board, size) for board in link_boards_for_shape(problem, shape_index)
     )
 
 

@@ -71,7 +71,7 @@ def may_be_counted_together(problem: Problem, shape: int) -> bool:
     return not several and all(family.countable(problem, shape) for family in FAMILIES)
 
 
-def is_plain(problem: Problem, shape: int) -> bool:
+def takes_plain_amounts(problem: Problem, shape: int) -> bool:
     """Return whether pods of a shape take only plain sums of a node, and nothing by place."""
     several = shape in problem.on_kinds
     return not several and all(family.plain(problem, shape) for family in FAMILIES)

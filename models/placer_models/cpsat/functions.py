@@ -6,7 +6,7 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Expression, Variables
 from placer_models.cpsat.family import ModelFamily, always, never
-from placer_models.cpsat.shares import DeviceShareCount, share_vars_of
+from placer_models.cpsat.shares import DeviceShareVariables, share_vars_of
 from placer_models.device import FunctionSelector, admits_function
 from placer_models.problem.banks import ShareableDevice
 from placer_models.problem.problem import Problem
@@ -21,7 +21,9 @@ def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Vari
     wishes to labels, within these counts, is a matching of shares to virtual functions.
     """
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
-        wanted: defaultdict[tuple[int, int, int], list[tuple[FunctionSelector, DeviceShareCount]]]
+        wanted: defaultdict[
+            tuple[int, int, int], list[tuple[FunctionSelector, DeviceShareVariables]]
+        ]
         wanted = defaultdict(list)
         for assignment in assignments:
             for take in share_vars_of(assignment):
@@ -37,7 +39,7 @@ def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Vari
 def _flow(
     model: CpModel,
     device: ShareableDevice,
-    takes: list[tuple[FunctionSelector, DeviceShareCount]],
+    takes: list[tuple[FunctionSelector, DeviceShareVariables]],
     name: str,
 ) -> None:
     """Share the free virtual functions of a device out to the wishes."""

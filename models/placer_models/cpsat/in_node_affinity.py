@@ -140,7 +140,7 @@ def a_pod_is_where_it_owns_cpus(model: CpModel, problem: Problem, x: Variables) 
             model.add(amount <= assignment.shape.owned_cpus * here)
 
 
-def pods_keep_apart_inside_a_node(model: CpModel, problem: Problem, x: Variables) -> None:
+def anti_affinity_holds_inside_a_node(model: CpModel, problem: Problem, x: Variables) -> None:
     """No pod is at a place with another if a required anti-affinity of either keeps them apart."""
     for place in _places(problem, x):
         of_side: defaultdict[int, list[IntVar]] = defaultdict(list)
@@ -337,7 +337,7 @@ def in_node_affinity_hints(problem: Problem, x: Variables, known: KnownPlacement
             )
 
 
-def is_nothing_to_others(problem: Problem, shape: int) -> bool:
+def is_ignored_by_affinities(problem: Problem, shape: int) -> bool:
     """Return whether no affinity looks at where pods of a shape own CPUs."""
     return problem.shapes[shape].in_node_affinity is None
 
@@ -347,12 +347,12 @@ FAMILY = ModelFamily(
     decide=in_node_pod_affinity_vars,
     rules=(
         a_pod_is_where_it_owns_cpus,
-        pods_keep_apart_inside_a_node,
+        anti_affinity_holds_inside_a_node,
         pods_come_together_inside_a_node,
     ),
     tiers={AFFINITY: in_node_pod_affinity_weight_lost},
     hint=in_node_affinity_hints,
-    countable=is_nothing_to_others,
+    countable=is_ignored_by_affinities,
     plain=always,
     sees_links=never,
     exchangeable=always,

@@ -159,7 +159,7 @@ def joint_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterat
                 yield group.apart.index, int(any(used) and not all(used))
 
 
-def is_not_joint(problem: Problem, shape: int) -> bool:
+def wants_no_joint_devices(problem: Problem, shape: int) -> bool:
     """Return whether a shape wants no devices side by side."""
     return all(fit.joint is None for fit in fits_of(problem, shape))
 
@@ -175,7 +175,7 @@ FAMILY = ModelFamily(
     rules=(a_pod_uses_the_groups_it_takes_from, a_group_gives_both_joint_types),
     tiers={JOINT: incomplete_joint_groups},
     hint=joint_hints,
-    countable=is_not_joint,
+    countable=wants_no_joint_devices,
     plain=always,
     sees_links=never,
     exchangeable=wants_nothing_joint,

@@ -6,7 +6,7 @@ from itertools import product
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.devices import boards_for, device_vars_of
+from placer_models.cpsat.devices import device_vars_of, link_boards_for_shape
 from placer_models.cpsat.envelope import add_envelope_limit
 from placer_models.cpsat.family import ModelFamily, always
 from placer_models.cpsat.shares import (
@@ -197,7 +197,7 @@ def _most_by_left(rows: dict[tuple[int, ...], int], bank: DeviceBank) -> dict[in
 def has_equal_links(problem: Problem, shape: int) -> bool:
     """Return whether all GPUs that pods of a shape could have are linked alike."""
     several = problem.shapes[shape].count_of(GPU) > 1
-    return not several or all(map(_uniform, boards_for(problem, shape)))
+    return not several or all(map(_uniform, link_boards_for_shape(problem, shape)))
 
 
 def _uniform(board: LinkedDeviceClasses) -> bool:

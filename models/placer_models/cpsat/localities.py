@@ -195,7 +195,7 @@ def _spans(x: Variables) -> Iterator[tuple[Assignment, TouchedCoreGroupVariables
                 yield assignment, span
 
 
-def span_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def locality_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for which packages, caches and cells pods touch."""
     for assignment, choices in known.at:
         spans = locality_vars_of(assignment)
@@ -238,7 +238,7 @@ FAMILY = ModelFamily(
         LOCALITY_NUMA_NODES: numa_nodes_used_beyond_fewest,
         LOCALITY_PACKAGES: packages_used_beyond_fewest,
     },
-    hint=span_hints,
+    hint=locality_hints,
     countable=has_no_locality_wish,
     plain=always,
     sees_links=never,

@@ -105,7 +105,7 @@ def pod_pairs_on_same_node(model: CpModel, problem: Problem, x: Variables) -> Ex
     return LinearExpr.sum(terms)
 
 
-def summed_mean_shares(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def summed_mean_node_usage(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum the mean shares of the new pods, counting with all of them in place."""
     terms = [score_sum_if_each_came_alone(model, problem, x)]
     for node, load, assignments in _loads(problem, x):
@@ -244,7 +244,7 @@ FAMILY = ModelFamily(
         PACK_USED: score_sum_if_each_came_alone,
         SPREAD_PAIRS: pod_pairs_on_same_node,
         SPREAD_USED: score_sum_if_each_came_alone,
-        LEAST_REQUESTED: summed_mean_shares,
+        LEAST_REQUESTED: summed_mean_node_usage,
         MOST_BALANCED: summed_variances,
     },
     countable=always,

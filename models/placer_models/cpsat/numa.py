@@ -250,7 +250,7 @@ def has_no_cell_choice(problem: Problem, shape: int) -> bool:
     )
 
 
-def has_no_policy(problem: Problem, shape: int) -> bool:
+def has_no_alignment_policy(problem: Problem, shape: int) -> bool:
     """Return whether pods of a shape take what they ask for from anywhere."""
     return {fit.alignment for fit in fits_of(problem, shape)} <= {AlignmentPolicy.NONE}
 
@@ -269,7 +269,7 @@ FAMILY = ModelFamily(
     hint=cell_hints,
     read=read_solved_cells,
     countable=has_no_cell_choice,
-    plain=has_no_policy,
+    plain=has_no_alignment_policy,
     sees_links=never,
     exchangeable=always,
 )

@@ -24,7 +24,7 @@ Sharer = tuple[Assignment, TouchedCoreGroupVariables]
 """A pod that owns CPUs on a node with a strategy, and the cells it touches."""
 
 
-def against_numa_strategy(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def numa_strategy_departures(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count what departs from the strategies of nodes."""
     terms: list[Expression] = []
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
@@ -120,7 +120,7 @@ def _cpus(node: NodeState, assignment: Assignment, classes: Sequence[int]) -> Ex
 
 FAMILY = ModelFamily(
     name=RuleFamilyName.NUMA_STRATEGY,
-    tiers={NUMA_STRATEGY: against_numa_strategy},
+    tiers={NUMA_STRATEGY: numa_strategy_departures},
     countable=always,
     plain=always,
     sees_links=never,

@@ -18,7 +18,7 @@ from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceShareCount:
+class DeviceShareVariables:
     """Shares of one device that the pods of an assignment have, for one of their needs.
 
     Attributes:
@@ -42,7 +42,7 @@ class DeviceShareCount:
 class ShareVariables:
     """The shares that the pods of an assignment could have."""
 
-    counts: tuple[DeviceShareCount, ...]
+    counts: tuple[DeviceShareVariables, ...]
 
 
 Opened = Mapping[tuple[int, int, int], IntVar]
@@ -56,7 +56,7 @@ class OpenedDeviceVars:
     of_node: tuple[Opened, ...]
 
 
-def share_vars_of(assignment: Assignment) -> tuple[DeviceShareCount, ...]:
+def share_vars_of(assignment: Assignment) -> tuple[DeviceShareVariables, ...]:
     """Return the shares that the pods could have."""
     shares = assignment.part(ShareVariables)
     return shares.counts if shares else ()
@@ -80,7 +80,9 @@ def share_vars(model: CpModel, problem: Problem, assignment: Assignment) -> Shar
     return ShareVariables(tuple(_counts(model, problem.nodes[assignment.node], assignment)))
 
 
-def _counts(model: CpModel, node: NodeState, assignment: Assignment) -> Iterator[DeviceShareCount]:
+def _counts(
+    model: CpModel, node: NodeState, assignment: Assignment
+) -> Iterator[DeviceShareVariables]:
     for index, need in enumerate(assignment.shape.shares):
         for position, bank in enumerate(node.banks):
             if bank.type != need.type:
@@ -95,7 +97,7 @@ def _counts(model: CpModel, node: NodeState, assignment: Assignment) -> Iterator
                         device.room_for(need.share, assignment.most, need.function),
                         f"share[{assignment.name},{bank.type},{class_index},{at},{index}]",
                     )
-                    yield DeviceShareCount(
+                    yield DeviceShareVariables(
                         ShareTake(position, class_index, at, index), count, amounts
                     )
 
@@ -139,7 +141,7 @@ def fitting_device_counts(bank: DeviceBank, shape: Shape) -> tuple[int, ...]:
 
 
 def shared_device_literals(
-    model: CpModel, takes: Iterable[DeviceShareCount], bank: int, name: str
+    model: CpModel, takes: Iterable[DeviceShareVariables], bank: int, name: str
 ) -> dict[int, list[IntVar]]:
     """Return for each equivalence class a literal for every device that gives any of the shares."""
     here: defaultdict[tuple[int, int], list[IntVar]] = defaultdict(list)
@@ -182,7 +184,7 @@ def shares_of_a_pod_are_on_different_devices(
 def shares_fit_their_device(model: CpModel, problem: Problem, x: Variables) -> None:
     """The shares of a device take no more than is left of it."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
-        here: defaultdict[tuple[int, int, int], list[DeviceShareCount]] = defaultdict(list)
+        here: defaultdict[tuple[int, int, int], list[DeviceShareVariables]] = defaultdict(list)
         for assignment in assignments:
             for take in share_vars_of(assignment):
                 here[take.device].append(take)

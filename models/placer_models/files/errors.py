@@ -105,7 +105,7 @@ def near_or_first_names(name: str, known: Iterable[str]) -> str:
     )
 
 
-def counted(number: float, noun: str) -> str:
+def number_with_noun(number: float, noun: str) -> str:
     """Return ``1 CPU``, ``2 CPUs`` or ``0.5 CPUs``."""
     text = f"{number:,}" if isinstance(number, int) else f"{number:g}"
     return f"{text} {noun}" if number == 1 else f"{text} {noun}s"

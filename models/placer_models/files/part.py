@@ -72,7 +72,7 @@ def _plain(value: object) -> object:
     return value
 
 
-class MetadataPart(Part):
+class DocumentMetadataPart(Part):
     """The name of a document, and what it is about."""
 
     name: str = ""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from placer_models.files.part import MetadataPart, Part
+from placer_models.files.part import DocumentMetadataPart, Part
 from placer_models.files.validate import read_only_document
 from placer_models.whatif.change import ChangeError, InstanceChange
 from placer_models.whatif.language import KINDS, FindMachine, parse_change
@@ -14,7 +14,7 @@ class ChangesFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["Changes"]
-    metadata: MetadataPart = MetadataPart()
+    metadata: DocumentMetadataPart = DocumentMetadataPart()
     changes: tuple[str, ...]
 
 

@@ -12,7 +12,7 @@ from placer_models.pod import Container, PodSpec
 from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, Strength
 
 
-def read_bind(part: PodSpecPart) -> tuple[BindPolicy, Strength]:
+def read_bind_policy(part: PodSpecPart) -> tuple[BindPolicy, Strength]:
     """Return the bind policy of a pod that owns CPUs; Default for others."""
     wish = part.cpu_bind_policy
     word = None if wish is None else wish.required or wish.preferred
@@ -21,7 +21,7 @@ def read_bind(part: PodSpecPart) -> tuple[BindPolicy, Strength]:
     return BindPolicy(word.value), _strength(wish)
 
 
-def read_exclusive(part: PodSpecPart) -> tuple[ExclusivePolicy | None, Strength]:
+def read_exclusive_policy(part: PodSpecPart) -> tuple[ExclusivePolicy | None, Strength]:
     """Return the exclusive policy of a pod, None where it is the default, and its strength."""
     wish = part.cpu_exclusive_policy
     if wish is None:

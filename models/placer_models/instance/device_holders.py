@@ -9,8 +9,8 @@ from placer_models.device_share import (
     ShareAmounts,
     amounts_of_share,
     device_capacity_of,
+    share_amounts_left,
     share_fits,
-    share_left,
     whole_device_amounts,
 )
 from placer_models.files.errors import in_quotes
@@ -53,7 +53,7 @@ class DeviceHolders:
         amounts = amounts_of_share(share, totals)
         if amounts is None or not share_fits(amounts, left):
             return f"{name} cannot give this share; {_left_of(device, left)} are left"
-        self._left[key] = share_left(left, amounts)
+        self._left[key] = share_amounts_left(left, amounts)
         others.append(pod)
         return None
 

@@ -18,7 +18,7 @@ FunctionHolders = dict[tuple[str, str, int, int], str]
 """(node, type, minor, minor of a virtual function) -> title of the pod that holds it."""
 
 
-def functions_of(
+def numbered_virtual_functions(
     bus_ids: Sequence[str], groups: Sequence[VirtualFunctionsPart]
 ) -> tuple[VirtualFunction, ...]:
     """Return the virtual functions of a device, numbered from 0 across its groups."""

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from placer_models.cluster import RunningGang
-from placer_models.files.errors import counted, in_quotes
+from placer_models.files.errors import in_quotes, number_with_noun
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.instance.pods import PodReader, TakenNames, pod_to_dict
@@ -57,7 +57,7 @@ class GangReader:
         minimum = len(pods) if part.minimum is None else part.minimum
         if minimum > len(pods):
             place.at("minimum").fault(
-                f"got {minimum}; expected at most its {counted(len(pods), 'member')}"
+                f"got {minimum}; expected at most its {number_with_noun(len(pods), 'member')}"
             )
         gang = Gang(
             part.name,
@@ -181,7 +181,7 @@ def _written(
         yield LevelRule(level, LevelRuleKind.MULTIPLES, count=count), place.at("multiples", level)
 
 
-def lone_to_dict(gang: Gang) -> Json:
+def lone_pod_to_dict(gang: Gang) -> Json:
     """Return a pod that waits by itself."""
     rank = PodPart.written(namespace=gang.namespace, priority=gang.priority, weight=gang.weight)
     return {**pod_to_dict(gang.pods[0]), **rank}

@@ -23,13 +23,13 @@ from itertools import combinations, islice
 
 from placer_models.alignment import (
     effective_alignment_scope,
-    effective_policy,
+    resolve_alignment_policy,
     restricted_cell_count,
 )
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.instance.guessed_room import (
-    NumaRoom,
+    NumaNodesForPods,
     Resource,
     Where,
     fit_all_pods_on_numa_nodes,
@@ -129,7 +129,7 @@ def numa_node_with_pool_room(
     Otherwise it is the first whose pool could hold it alone.
     """
     guess = _Guess(node, owned, runners, {})
-    beside, alone = guess.fresh_room(), NumaRoom(guess.cpus)
+    beside, alone = guess.fresh_room(), NumaNodesForPods(guess.cpus)
     for room in (beside, alone):
         for numa in guess.numa_nodes:
             if room.takes({QosClass.LS: milli}, frozenset((numa,))):
@@ -185,16 +185,16 @@ class _Guess:
 
     def _is_aligned(self, one: PodWithUnlocatedMemory) -> bool:
         """Return whether a policy keeps what the pod holds to NUMA nodes of its CPUs."""
-        binding = effective_policy(one.spec.alignment, self.node.alignment) in BINDING
+        binding = resolve_alignment_policy(one.spec.alignment, self.node.alignment) in BINDING
         floats = not one.spec.qos.owns_cpus and one.homes == _NOWHERE
         return binding and not floats
 
-    def fresh_room(self) -> NumaRoom:
+    def fresh_room(self) -> NumaNodesForPods:
         """Return the room beside pods that are known to be bound to some NUMA nodes.
 
         NUMA nodes of such pods that lack CPUs already have none left.
         """
-        room = NumaRoom({**self.room, **self.cpus})
+        room = NumaNodesForPods({**self.room, **self.cpus})
         known = [one for one in self.runners if self._homes(one)]
         for one in sorted(known, key=lambda one: one.key):
             homes = self._homes(one)
@@ -265,7 +265,7 @@ class _Guess:
         return found
 
     def _options(
-        self, room: NumaRoom, one: PodWithUnlocatedMemory, *, served: bool = True
+        self, room: NumaNodesForPods, one: PodWithUnlocatedMemory, *, served: bool = True
     ) -> list[Where]:
         """Return the sets of NUMA nodes that a pod may be on, best first.
 
@@ -294,7 +294,7 @@ class _Guess:
 
     def _limit(self, one: PodWithUnlocatedMemory) -> int | None:
         """Return how many NUMA nodes the pod's policy wants; None: any number."""
-        policy = effective_policy(one.spec.alignment, self.node.alignment)
+        policy = resolve_alignment_policy(one.spec.alignment, self.node.alignment)
         scope = effective_alignment_scope(one.spec.scope, self.node.scope)
         if scope is not AlignmentScope.POD:
             return None

@@ -31,7 +31,7 @@ def hugepages_resource_name(page_bytes: int) -> str:
     return PREFIX + format_bytes(page_bytes)
 
 
-def page_bytes_of(size: str) -> int:
+def parse_page_size(size: str) -> int:
     """Read the size of a page.
 
     Raises:
@@ -47,7 +47,7 @@ def page_bytes_of(size: str) -> int:
 
 def pages_asked(amounts: Mapping[str, int]) -> tuple[Hugepages, ...]:
     """Return the pages that the amounts of bytes make up, by size; amounts of 0 are left out."""
-    sizes = {page_bytes_of(name.removeprefix(PREFIX)): n for name, n in amounts.items() if n}
+    sizes = {parse_page_size(name.removeprefix(PREFIX)): n for name, n in amounts.items() if n}
     return tuple(Hugepages(size, amount // size) for size, amount in sorted(sizes.items()))
 
 
@@ -58,7 +58,7 @@ def parse_hugepages_amount(name: str, text: str) -> int:
         ValueError: It is no amount, or not a whole number of pages.
 
     """
-    page_bytes = page_bytes_of(name.removeprefix(PREFIX))
+    page_bytes = parse_page_size(name.removeprefix(PREFIX))
     amount = parse_bytes(text)
     if amount % page_bytes:
         more = format_bytes((amount // page_bytes + 1) * page_bytes)
@@ -69,7 +69,7 @@ def parse_hugepages_amount(name: str, text: str) -> int:
     return amount
 
 
-def pages_by_numa_node(
+def read_hugepages_by_numa_node(
     written: Mapping[str, Mapping[str, int]],
     numa_nodes: Iterable[int],
     node: str,
@@ -95,7 +95,7 @@ def pages_by_numa_node(
             continue
         for size, count in counts.items():
             try:
-                at = (known[key], page_bytes_of(size))
+                at = (known[key], parse_page_size(size))
                 if at in pages:
                     raise ValueError("a page has a size, and each size stands here once")
                 pages[at] = count
@@ -104,7 +104,7 @@ def pages_by_numa_node(
     return pages
 
 
-def pages_given(
+def take_running_pod_hugepages(
     written: Mapping[str, Mapping[str, int]],
     pod: Pod,
     node: Node,
@@ -113,7 +113,7 @@ def pages_given(
 ) -> PageCounts:
     """Return the pages that a running pod says it holds, and take them out of the room."""
     numa_nodes = [numa.id for numa in node.machine.topology.numa_nodes]
-    taken = pages_by_numa_node(written, numa_nodes, node.name, place)
+    taken = read_hugepages_by_numa_node(written, numa_nodes, node.name, place)
     for (numa, size), count in taken.items():
         room[numa, size] = room.get((numa, size), 0) - count
     requests = pod.spec.requests

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.files.errors import counted, cpu_ids_text
+from placer_models.files.errors import cpu_ids_text, number_with_noun
 
 
 class ThreadNumbering(StrEnum):
@@ -26,7 +26,7 @@ def cores_of_numbered_cpus(
     count, rest = divmod(len(ids), threads_per_core)
     if rest:
         raise ValueError(
-            f"{counted(len(ids), 'CPU')} "
+            f"{number_with_noun(len(ids), 'CPU')} "
             f"{'does' if len(ids) == 1 else 'do'} not make cores of {threads_per_core} threads each"
         )
     if numbering is ThreadNumbering.STRIDED:

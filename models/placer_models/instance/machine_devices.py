@@ -8,9 +8,9 @@ from placer_models.capacity import MAX_QUANTITY, DeviceQuantity, DeviceQuantityU
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import Device, LinkMatrix
 from placer_models.device_share import WHOLE_PERCENT
-from placer_models.files.errors import counted
+from placer_models.files.errors import number_with_noun
 from placer_models.instance.device_quantities import check_quantity_name
-from placer_models.instance.functions import functions_of
+from placer_models.instance.functions import numbered_virtual_functions
 from placer_models.instance.machine_links import link_kind_matrix, link_matrix, read_link_kinds
 from placer_models.instance.machine_parts import DevicesPart, GpuLinksPart, complaining_at
 from placer_models.quantity import format_bytes, parse_bytes
@@ -130,7 +130,7 @@ def _block(
             pcie_root=roots[k],
             pcie_switch=switches[k],
             bus_id=bus_ids[k],
-            virtual_functions=functions_of(functions[k], part.vf_groups),
+            virtual_functions=numbered_virtual_functions(functions[k], part.vf_groups),
             capacity=capacity,
         )
         for k, (minor, numa_node) in enumerate(zip(minors, numa_nodes, strict=True))
@@ -158,7 +158,7 @@ def _spread(
     with complaining_at("devices", i, name):
         if len(values) != part.count:
             raise ValueError(
-                f"got {counted(len(values), 'value')} "
-                f"for {counted(part.count, 'device')}; give each one"
+                f"got {number_with_noun(len(values), 'value')} "
+                f"for {number_with_noun(part.count, 'device')}; give each one"
             )
     return values

@@ -5,7 +5,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import LinkMatrix
-from placer_models.files.errors import counted
+from placer_models.files.errors import number_with_noun
 
 SELF = "X"
 """The kind on the diagonal: a GPU with itself."""
@@ -34,12 +34,14 @@ def read_link_kinds(text: str, gpus: int) -> Kinds:
     rows = tuple(tuple(line.split()) for line in text.splitlines() if line.strip())
     if len(rows) != gpus:
         raise ValueError(
-            f"the machine has {counted(gpus, 'GPU')}, the matrix {counted(len(rows), 'row')}"
+            f"the machine has {number_with_noun(gpus, 'GPU')}, "
+            f"the matrix {number_with_noun(len(rows), 'row')}"
         )
     for i, row in enumerate(rows):
         if len(row) != gpus:
             raise ValueError(
-                f"row {i} has {counted(len(row), 'cell')}; it needs {gpus}, one for each GPU"
+                f"row {i} has {number_with_noun(len(row), 'cell')}; "
+                f"it needs {gpus}, one for each GPU"
             )
         for j, kind in enumerate(row):
             if (kind == SELF) != (i == j):

@@ -9,7 +9,7 @@ from placer_models.defaults import NO_DEFAULTS
 from placer_models.files.documents import API_VERSION, DocumentInFile
 from placer_models.files.errors import InputError, in_quotes
 from placer_models.files.faults import DocumentLocation, Faults
-from placer_models.files.part import Id, Json, MetadataPart, Name, Part
+from placer_models.files.part import DocumentMetadataPart, Id, Json, Name, Part
 from placer_models.files.validate import read_as
 from placer_models.instance.build import NODE_PLACEMENT, MachineReader, document_kind
 from placer_models.instance.defaults import defaults_to_dict, read_defaults
@@ -59,7 +59,7 @@ class NodePlacementFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["NodePlacement"]
-    metadata: MetadataPart = MetadataPart()
+    metadata: DocumentMetadataPart = DocumentMetadataPart()
     generation: Annotated[int, Field(ge=1, le=MAX_GENERATION)] = 1
     machine: MachineFile
     node: NodePart

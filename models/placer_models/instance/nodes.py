@@ -13,7 +13,7 @@ from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json, check_name, none_if_default
 from placer_models.files.tree import field_path_text
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
-from placer_models.instance.hugepages import pages_by_numa_node, pages_to_dict
+from placer_models.instance.hugepages import pages_to_dict, read_hugepages_by_numa_node
 from placer_models.instance.machine_partitions import read_partitions, write_partitions
 from placer_models.instance.network import NetworkLevelReader
 from placer_models.instance.pods import TakenNames
@@ -153,7 +153,7 @@ class NodeReader:
         self, part: NodePart, name: str, machine: Machine, place: DocumentLocation
     ) -> tuple[tuple[int, int, int], ...]:
         numa_nodes = [numa.id for numa in machine.topology.numa_nodes]
-        pages = pages_by_numa_node(part.hugepages, numa_nodes, name, place)
+        pages = read_hugepages_by_numa_node(part.hugepages, numa_nodes, name, place)
         said = tuple((numa, size, count) for (numa, size), count in sorted(pages.items()))
         for numa, left in Node(name, machine, hugepages=said).memory_bytes_in().items():
             if left < 0:
@@ -211,7 +211,7 @@ class NodeReader:
                 continue
             for i, minor in enumerate(minors):
                 if minor not in have:
-                    place.at(table, i).fault(missing_device(GPU, minor, have, machine.name))
+                    place.at(table, i).fault(missing_device_message(GPU, minor, have, machine.name))
                 elif minor in found:
                     place.at(table, i).fault(f"gpu {minor} is in MIG mode already")
                 else:
@@ -228,7 +228,9 @@ class NodeReader:
             have = {d.minor for d in machine.devices if d.type == kind}
             for i, minor in enumerate(minors):
                 if minor not in have:
-                    place.at(written, i).fault(missing_device(kind, minor, have, machine.name))
+                    place.at(written, i).fault(
+                        missing_device_message(kind, minor, have, machine.name)
+                    )
                 found.add((kind, minor))
         return frozenset(found)
 
@@ -301,7 +303,7 @@ def minors_by_type(devices: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
     return minors
 
 
-def missing_device(kind: str, minor: int, have: set[int], machine: str) -> str:
+def missing_device_message(kind: str, minor: int, have: set[int], machine: str) -> str:
     """Say that a machine has no such device, and which it has."""
     known = f"{kind} {format_cpu_list(have)}" if have else f"no devices of type {in_quotes(kind)}"
     return f"the machine {machine} has no {kind} {minor}; it has {known}"

@@ -8,7 +8,7 @@ from placer_models.goals import Tier
 from placer_models.moves import Mended, moves_of
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placement
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 
 CLAIMS = "claims"
 """The name of these findings: it stands where findings about rules have the rule's name."""
@@ -65,7 +65,7 @@ def answer_status_faults(
     With no pod placed, ``infeasible`` and ``gave-up`` are both possible, because only a
     solver could tell them apart.
     """
-    waiting = {pod.key for pod in pods_of(instance.gangs)}
+    waiting = {pod.key for pod in pods_of_gangs(instance.gangs)}
     total = len(waiting) + len(instance.left_out)
     placed = len(waiting & {pod.key for pod in placement.pods})
     allowed: tuple[str, ...] = ("infeasible", "gave-up")

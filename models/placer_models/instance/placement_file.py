@@ -7,7 +7,7 @@ from pydantic import Field
 
 from placer_models.cluster import Instance
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
-from placer_models.environment import value_fault, variable_name_fault
+from placer_models.environment import environment_value_fault, variable_name_fault
 from placer_models.files.documents import DocumentInFile
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Json, Part
@@ -38,7 +38,7 @@ from placer_models.placement import (
     TierValue,
     Unplaced,
 )
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 from placer_models.quantity import parse_bytes
 from placer_models.reasons import UnplacedCause, verdict_of_reasons
 
@@ -87,7 +87,7 @@ def read_held_resources(entry: HeldEntry, place: DocumentLocation) -> CommonPlac
             at = place.at("hugepages", numa, size)
             pages.append((_id(numa, at), at.parsed(parse_bytes, size, 0), count))
     for name, value in entry.env.items():
-        if told := variable_name_fault(name) or value_fault(value):
+        if told := variable_name_fault(name) or environment_value_fault(value):
             place.at("env", name).fault(told)
     memory = [(_id(numa, place.at("memory", numa)), size) for numa, size in entry.memory.items()]
     milli = [(_id(n, place.at("cpuMilli", n)), m) for n, m in (entry.cpu_milli or {}).items()]
@@ -265,7 +265,7 @@ def solve_answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str
     """Return the document of an answer; pods stand in the order of the instance."""
     placement, tiers, unplaced, moves = _parts(answer)
     running = [runner.pod for runner in instance.running]
-    order = {pod.key: i for i, pod in enumerate([*pods_of(instance.gangs), *running])}
+    order = {pod.key: i for i, pod in enumerate([*pods_of_gangs(instance.gangs), *running])}
     last = len(order)
     memory_of = memory_of_devices(instance, placement)
     return {

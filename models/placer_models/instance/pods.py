@@ -18,9 +18,9 @@ from placer_models.instance.affinity import (
 )
 from placer_models.instance.cpu_policies import (
     pod_cpu_policies_to_dict,
-    read_bind,
+    read_bind_policy,
     read_constrained_burst,
-    read_exclusive,
+    read_exclusive_policy,
     with_cpu_limits,
 )
 from placer_models.instance.device_strategies import read_device_strategies
@@ -145,8 +145,8 @@ class PodReader:
         is_burst = read_constrained_burst(part, containers, cpu_limits, qos, place)
         if is_burst:
             containers = with_cpu_limits(containers, cpu_limits)
-        bind, strength = read_bind(part)
-        exclusive, apart = read_exclusive(part)
+        bind, strength = read_bind_policy(part)
+        exclusive, apart = read_exclusive_policy(part)
         for field, said in (
             ("cpuBindPolicy", bind is not BindPolicy.DEFAULT),
             ("cpuLocality", part.cpu_locality != ()),

@@ -27,9 +27,9 @@ from placer_models.instance.device_shares import (
 from placer_models.instance.hugepages import (
     PREFIX,
     hugepages_resource_name,
-    page_bytes_of,
     pages_asked,
     parse_hugepages_amount,
+    parse_page_size,
 )
 from placer_models.instance.schema import SharePart
 from placer_models.legal_shares import SharedQuantityUnits
@@ -383,7 +383,7 @@ def _name(key: str) -> str:
         return device_type_of(key)
     if key.startswith(PREFIX):
         try:
-            return hugepages_resource_name(page_bytes_of(key.removeprefix(PREFIX)))
+            return hugepages_resource_name(parse_page_size(key.removeprefix(PREFIX)))
         except ValueError:
             return key  # its amount is refused
     return current_share_resource_name(key) or key

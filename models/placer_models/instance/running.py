@@ -14,23 +14,23 @@ from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.device_share import DeviceShare
-from placer_models.files.errors import counted, cpus_with_verb, in_quotes
+from placer_models.files.errors import cpus_with_verb, in_quotes, number_with_noun
 from placer_models.files.faults import DocumentLocation
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.instance.functions import FunctionHolders, held_functions
 from placer_models.instance.guessed_memory import MEMORY, PodWithUnlocatedMemory, guessed_holdings
 from placer_models.instance.guessed_room import Resource
-from placer_models.instance.hugepages import pages_given
-from placer_models.instance.nodes import missing_device
+from placer_models.instance.hugepages import take_running_pod_hugepages
+from placer_models.instance.nodes import missing_device_message
 from placer_models.instance.pods import PodReader
 from placer_models.instance.requests import device_type_of
 from placer_models.instance.running_defaults import (
     default_container_cpus,
-    numa_nodes_near,
+    numa_nodes_of_cpus_and_devices,
     pool_cpus,
 )
 from placer_models.instance.schema import RunningPart
-from placer_models.mig import covered_slices, gpu_of_mig_instance
+from placer_models.mig import gpu_of_mig_instance, mig_slices_covered
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
@@ -110,7 +110,7 @@ class RunningReader:
         if part.memory is not None:
             seat.memory = self._memory(part.memory, seat)
         if part.hugepages is not None:
-            seat.hugepages = pages_given(
+            seat.hugepages = take_running_pod_hugepages(
                 part.hugepages, pod, node, held.pages, place.at("hugepages")
             )
         self._seats.append(seat)
@@ -179,14 +179,14 @@ class RunningReader:
             return frozenset()
         want = pod.spec.requests.cpu_milli // 1000
         if part.cpuset is None:
-            named = "CPUs" if illegal else counted(want, "CPU")
+            named = "CPUs" if illegal else number_with_noun(want, "CPU")
             if want or not illegal:
                 at.fault(f"is missing; name the {named} that this {qos} pod owns")
             return frozenset()
         cpus = parse_cpu_list(part.cpuset)
         if len(cpus) != want and not illegal:
             at.fault(
-                f"got {in_quotes(part.cpuset)}, {counted(len(cpus), 'CPU')}; "
+                f"got {in_quotes(part.cpuset)}, {number_with_noun(len(cpus), 'CPU')}; "
                 f"expected the {want} of its request"
             )
             return frozenset()
@@ -244,7 +244,7 @@ class RunningReader:
                 given[kind] += 1
                 if key not in known:
                     have = {m for t, m in known if t == kind}
-                    at.fault(missing_device(kind, minor, have, node.machine.name))
+                    at.fault(missing_device_message(kind, minor, have, node.machine.name))
                 elif fault := self._cannot_have(node, known[key], share, pod.title):
                     at.fault(fault)
                 else:
@@ -278,7 +278,7 @@ class RunningReader:
         if kind == GPU and minor in dict(node.mig):
             return f"gpu {minor} of node {node.name} is in MIG mode; its pods hold instances"
         cuts = self._held[node.name].cuts
-        for part in covered_slices(node.mig, kind, minor) if is_mig_instance(kind) else ():
+        for part in mig_slices_covered(node.mig, kind, minor) if is_mig_instance(kind) else ():
             first = cuts.setdefault((gpu_of_mig_instance(minor), part), (pod, kind, minor))
             if first[1:] != (kind, minor):
                 return (
@@ -318,7 +318,11 @@ def _runner(seat: _Seat) -> PodWithUnlocatedMemory:
     """Return what is known of where a pod is, and what is not."""
     spec, topology = seat.pod.spec, seat.node.machine.topology
     asked = spec.requests
-    near = {n for n in numa_nodes_near(seat.node, seat.cpus, seat.devices) if n is not None}
+    near = {
+        n
+        for n in numa_nodes_of_cpus_and_devices(seat.node, seat.cpus, seat.devices)
+        if n is not None
+    }
     near.update(seat.memory or ())
     near.update(numa for (numa, _), count in (seat.hugepages or {}).items() if count)
     homes: frozenset[int] | None = frozenset()

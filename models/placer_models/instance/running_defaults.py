@@ -32,7 +32,7 @@ def amounts_by_numa_node(
 
     Args:
         amount: How many bytes or pages to lay out.
-        near: NUMA nodes as `numa_nodes_near` returns them.
+        near: NUMA nodes as `numa_nodes_of_cpus_and_devices` returns them.
         room: NUMA node -> what it has left.
 
     """
@@ -44,7 +44,7 @@ def amounts_by_numa_node(
     return taken
 
 
-def numa_nodes_near(
+def numa_nodes_of_cpus_and_devices(
     node: Node, cpus: CpuSet, devices: Iterable[DeviceGrant]
 ) -> frozenset[int | None]:
     """Return the NUMA nodes of a pod's own CPUs and of its devices."""

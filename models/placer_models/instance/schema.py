@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 
 from placer_models.device import GPU
 from placer_models.device_strategy import DeviceRequestFanOut
-from placer_models.files.part import Amount, AmountsByName, Id, MetadataPart, Name, Part
+from placer_models.files.part import Amount, AmountsByName, DocumentMetadataPart, Id, Name, Part
 from placer_models.instance.demand_schema import ExpectedDemandPart
 from placer_models.instance.fields import (
     Alignment,
@@ -359,7 +359,7 @@ class InstanceFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["Instance"]
-    metadata: MetadataPart = MetadataPart()
+    metadata: DocumentMetadataPart = DocumentMetadataPart()
     machines: tuple[MachineFile, ...] = ()
     network_topology: tuple[NetworkLevelPart, ...] = ()
     nodes: tuple[NodePart, ...] = ()

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from placer_models.affinity import AffinityLevel
 from placer_models.files.part import Part
-from placer_models.host_ports import ANY_IP, MOST_PORT, HostPort, Protocol
+from placer_models.host_ports import ANY_IP, MOST_PORT, HostPort, PortProtocol
 from placer_models.instance.fields import Count, PodBindPolicy, PodExclusive, as_tuple
 from placer_models.node_affinity import NodeTerm
 from placer_models.policy import MOST_WEIGHT, JointScope
@@ -335,7 +335,7 @@ class HostPortPart(Part):
     """A port of the node, on one of its addresses or on all of them."""
 
     port: int = Field(ge=1, le=MOST_PORT)
-    protocol: Protocol = Protocol.TCP
+    protocol: PortProtocol = PortProtocol.TCP
     host_ip: str = Field(ANY_IP, alias="hostIP", description="An address of the node.")
 
     @model_validator(mode="after")

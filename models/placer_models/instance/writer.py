@@ -18,7 +18,7 @@ from placer_models.bound import (
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.files.documents import API_VERSION
-from placer_models.files.part import Json, MetadataPart, none_if_default
+from placer_models.files.part import DocumentMetadataPart, Json, none_if_default
 from placer_models.illegal_running import counted_as_legal
 from placer_models.instance.defaults import defaults_to_dict
 from placer_models.instance.demand import demand_to_dict
@@ -26,7 +26,7 @@ from placer_models.instance.device_shares import grants_in_request_order
 from placer_models.instance.gangs import (
     gang_to_dict,
     group_to_dict,
-    lone_to_dict,
+    lone_pod_to_dict,
     running_gang_to_dict,
 )
 from placer_models.instance.hugepages import pages_to_dict
@@ -78,18 +78,18 @@ def instance_to_dict(instance: Instance, found_by_name: MachineTest) -> Json:
     return InstanceFile.written(
         api_version=API_VERSION,
         kind="Instance",
-        metadata=MetadataPart.written(name=instance.name) or None,
+        metadata=DocumentMetadataPart.written(name=instance.name) or None,
         machines=[
             machine_to_dict(machine, name)
             for name, machine in machines.items()
             if name != machine.name or not found_by_name(machine)
         ],
         nodes=[node_to_dict(node, name_of[id(node.machine)]) for node in instance.nodes],
-        pods=[lone_to_dict(gang) for gang in instance.gangs if gang.lone],
+        pods=[lone_pod_to_dict(gang) for gang in instance.gangs if gang.lone],
         gangs=[gang_to_dict(gang) for gang in instance.gangs if not gang.lone],
         gang_groups=[group_to_dict(group) for group in instance.groups],
         running=[
-            running_to_dict(
+            running_pod_to_dict(
                 pod,
                 nodes[pod.placement.node],
                 in_gang=(pod.pod.namespace, pod.placement.gang) in gangs,
@@ -120,7 +120,7 @@ def _name_machines(nodes: Sequence[Node]) -> tuple[dict[int, str], dict[str, Mac
     return name_of, machines
 
 
-def running_to_dict(running: RunningPod, node: Node, *, in_gang: bool) -> Json:
+def running_pod_to_dict(running: RunningPod, node: Node, *, in_gang: bool) -> Json:
     """Return a running pod and its place; of an illegal one, what is counted of it.
 
     Args:

@@ -46,7 +46,7 @@ class LabelSelector:
         return LabelSelector(tuple(sorted(found.items())), tuple(every))
 
 
-def selector_of(part: ObjectField) -> LabelSelector | None:
+def label_selector_of(part: ObjectField) -> LabelSelector | None:
     """Return a label selector, or None if it is left out and so selects nothing.
 
     Raises:

@@ -98,7 +98,7 @@ def completed_device(device: Device, listed: ListedDevice) -> Device:
     )
 
 
-def is_same(device: Device, listed: ListedDevice) -> bool:
+def is_same_device(device: Device, listed: ListedDevice) -> bool:
     """Return whether a device of a Device object is the one that a driver lists."""
     other = device_from_slice(listed, device.minor)
     if device.id and other.id:

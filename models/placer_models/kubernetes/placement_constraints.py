@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from placer_models.host_ports import ANY_IP, HostPort, Protocol
+from placer_models.host_ports import ANY_IP, HostPort, PortProtocol
 from placer_models.kubernetes.declared_features import needed_feature_labels
 from placer_models.kubernetes.node_affinity import node_affinity_of
 from placer_models.kubernetes.object_fields import ObjectField
@@ -112,6 +112,6 @@ def _host_ports(spec: ObjectField) -> Iterator[HostPort]:
                 yield port.checked(
                     HostPort,
                     number,
-                    protocol.word(Protocol) if protocol.value else Protocol.TCP,
+                    protocol.word(PortProtocol) if protocol.value else PortProtocol.TCP,
                     ip.text("") or ANY_IP,
                 )

@@ -56,7 +56,7 @@ _Line = tuple[int, bool, str | None, Any]
 """Indentation of a line; whether a dash follows; the key, or None; the value, or its type."""
 
 
-class PlainYaml:
+class PlainYamlReader:
     """Reads blocks. It remembers lines, since most of a dump's come again and again."""
 
     def __init__(self) -> None:

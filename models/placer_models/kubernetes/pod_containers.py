@@ -17,7 +17,7 @@ from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.kubernetes.object_fields import IllegalPodObjectError
 from placer_models.kubernetes.pod import KubeContainer, KubePod
 from placer_models.kubernetes.pod_devices import with_percent_as_device_count
-from placer_models.kubernetes.pod_terms import ORDINARY, TermContext
+from placer_models.kubernetes.pod_terms import ORDINARY, AffinityTermContext
 from placer_models.kubernetes.resources import ResourceList
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Resources
 from placer_models.topology import Hugepages
@@ -51,7 +51,7 @@ class PodRequestContext:
     sums_cpus: bool = False
     aligned_by_default: bool = False
     counted: frozenset[tuple[str, str]] = frozenset()
-    around: TermContext = ORDINARY
+    around: AffinityTermContext = ORDINARY
 
 
 def containers_of(

@@ -7,7 +7,7 @@ from placer_models.annotations.device_hint import (
     DeviceExclusivePolicy,
     DeviceHint,
     DeviceTopologyScope,
-    HintOperator,
+    HintLabelOperator,
     Selector,
     with_device_hint_applied,
 )
@@ -78,7 +78,7 @@ def _function_selector(selector: Selector) -> FunctionSelector | None:
     """Return the labels that are wanted, or None if more than label values is asked for."""
     wanted: dict[str, tuple[str, ...]] = {}
     for requirement in selector:
-        if requirement.operator is not HintOperator.IN or requirement.key in wanted:
+        if requirement.operator is not HintLabelOperator.IN or requirement.key in wanted:
             return None
         wanted[requirement.key] = requirement.values
     return tuple(sorted(wanted.items()))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from placer_models.affinity import EVERY_NAMESPACE, AffinityTerm
 from placer_models.kubernetes.label_selectors import (
     LabelSelector,
-    selector_of,
+    label_selector_of,
     with_match_label_keys,
 )
 from placer_models.kubernetes.names import (
@@ -61,7 +61,7 @@ class WrittenTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class TermContext:
+class AffinityTermContext:
     """What a cluster has that decides what terms about other pods mean.
 
     Attributes:
@@ -90,7 +90,7 @@ class TermContext:
                 yield self.topology(key), of_node[key]
 
 
-ORDINARY = TermContext()
+ORDINARY = AffinityTermContext()
 """A cluster without pods that are being deleted, whose nodes all have host names."""
 
 
@@ -109,14 +109,14 @@ def affinity_terms(
     for kind, apart in (("podAffinity", False), ("podAntiAffinity", True)):
         part = affinity.get(kind)
         for item in part.get("requiredDuringSchedulingIgnoredDuringExecution").items():
-            if selector := selector_of(item.get("labelSelector")):
+            if selector := label_selector_of(item.get("labelSelector")):
                 selector = with_match_label_keys(selector, item, own)
                 yield _written(item, selector, namespace, Strength.REQUIRED, apart=apart)
             elif not apart:
                 lacks.append(_MEANS_NO_POD)
         for item in part.get("preferredDuringSchedulingIgnoredDuringExecution").items():
             term = item.get("podAffinityTerm")
-            if selector := selector_of(term.get("labelSelector")):
+            if selector := label_selector_of(term.get("labelSelector")):
                 selector = with_match_label_keys(selector, term, own)
                 weight = item.get("weight")
                 found = _written(term, selector, namespace, Strength.PREFERRED, apart=apart)
@@ -134,7 +134,7 @@ def _written(
     part: ObjectField, selector: LabelSelector, namespace: str, strength: Strength, *, apart: bool
 ) -> WrittenTerm:
     named = frozenset(item.text() for item in part.get("namespaces").items())
-    others = selector_of(part.get("namespaceSelector"))
+    others = label_selector_of(part.get("namespaceSelector"))
     own = frozenset((namespace,)) if others is None and not named else named
     return WrittenTerm(
         AffinityTerm(
@@ -149,7 +149,7 @@ def _written(
 
 
 def resolve_written_terms(
-    written: Iterable[WrittenTerm], namespace: str, around: TermContext
+    written: Iterable[WrittenTerm], namespace: str, around: AffinityTermContext
 ) -> tuple[tuple[AffinityTerm, ...], tuple[str, ...]]:
     """Return the terms of a pod as its cluster means them, and demands that nothing can meet.
 
@@ -235,7 +235,7 @@ def spread_constraint_of(part: ObjectField, own: Labels) -> SpreadConstraint:
     domains = part.get("minDomains")
     if domains.there and hard != _UNLESS:
         domains.refuse(f"goes with whenUnsatisfiable: {_UNLESS} only; leave it out")
-    selector = selector_of(part.get("labelSelector")) or NOBODY
+    selector = label_selector_of(part.get("labelSelector")) or NOBODY
     selector = with_match_label_keys(selector, part, own)
     if selector.selects_all:
         selector = NOBODY  # as kube-scheduler counts
@@ -253,7 +253,7 @@ def spread_constraint_of(part: ObjectField, own: Labels) -> SpreadConstraint:
 
 
 def complete_spread_constraints(
-    written: Iterable[SpreadConstraint], around: TermContext
+    written: Iterable[SpreadConstraint], around: AffinityTermContext
 ) -> tuple[SpreadConstraint, ...]:
     """Return the constraints of a pod as its cluster means them.
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from placer_models.kubernetes.label_selectors import LabelSelector, selector_of
+from placer_models.kubernetes.label_selectors import LabelSelector, label_selector_of
 from placer_models.kubernetes.object_fields import Object, ObjectField, ObjectIdentity, identity_of
 from placer_models.kubernetes.volume import IN_TREE_DRIVERS
 from placer_models.node_affinity import NodeTerm
@@ -163,7 +163,7 @@ def storage_capacity_part(found: Object) -> StorageCapacityPart:
         identity,
         root.get("storageClassName").text(),
         said.amount(parse_amount_rounding_up) if said.there else -1,
-        selector_of(root.get("nodeTopology")),
+        label_selector_of(root.get("nodeTopology")),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from placer_models.kubernetes.label_selectors import LabelSelector, selector_of
+from placer_models.kubernetes.label_selectors import LabelSelector, label_selector_of
 from placer_models.kubernetes.names import REGIONS, ZONES
 from placer_models.kubernetes.node_access import NodesWithAccess, node_access_of_selector
 from placer_models.kubernetes.object_fields import (
@@ -196,7 +196,7 @@ def volume_claim_part(found: Object) -> VolumeClaimPart:
         modes=_texts(spec.get("accessModes")),
         mode=spec.get("volumeMode").text("") or _FILESYSTEM,
         attributes_class=spec.get("volumeAttributesClassName").text(""),
-        selector=selector_of(spec.get("selector")),
+        selector=label_selector_of(spec.get("selector")),
         owners=frozenset(
             item.get("uid").text("")
             for item in root.get("metadata", "ownerReferences").items()

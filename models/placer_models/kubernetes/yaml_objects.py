@@ -18,7 +18,7 @@ from placer_models.kubernetes.chunks import (
     ListItemOrDocument,
     Utf8Reader,
 )
-from placer_models.kubernetes.plain_yaml import PlainYaml
+from placer_models.kubernetes.plain_yaml import PlainYamlReader
 from placer_models.kubernetes.yaml_events import (
     LineKeepingStream,
     initial_yaml_anchors,
@@ -43,7 +43,7 @@ def yaml_parts(chunks: Utf8Reader, file: str) -> Iterator[ListItemOrDocument]:
         InputError: The text is not YAML, or uses a feature that is not read here.
 
     """
-    reader = _Reader(_Window(chunks), PlainYaml(), file)
+    reader = _Reader(_Window(chunks), PlainYamlReader(), file)
     while reader.window.fill():
         yield from reader.document()
 
@@ -100,7 +100,7 @@ def _lines_in(text: str) -> int:
 @dataclass(slots=True)
 class _Reader:
     window: _Window
-    plain: PlainYaml
+    plain: PlainYamlReader
     file: str
 
     def document(self) -> Iterator[ListItemOrDocument]:

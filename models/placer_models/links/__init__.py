@@ -20,17 +20,17 @@ from placer_models.links.allowed import (
     partitions_matter_for,
     scope_places_of_classes,
 )
-from placer_models.links.best import best_pair_minimum, best_pair_sum, best_selection
+from placer_models.links.best import best_device_set_among_free, best_pair_minimum, best_pair_sum
 from placer_models.links.board import (
     DeviceSet,
     LinkedDeviceClasses,
-    count_device_selections,
+    count_device_sets_among_free,
     counts_by_class,
     device_classes_by_links,
+    device_sets_among_free,
     lowest_free_minors,
     pair_minimum,
     pair_sum,
-    selections,
     total_distance,
 )
 from placer_models.links.permitted import (
@@ -48,16 +48,17 @@ __all__ = [
     "DeviceSet",
     "LinkedDeviceClasses",
     "allowed_device_sets",
+    "best_device_set_among_free",
     "best_pair_minimum",
     "best_pair_sum",
     "best_permitted_devices",
     "best_permitted_gpu_link_sum",
     "best_permitted_slowest_pair",
-    "best_selection",
-    "count_device_selections",
+    "count_device_sets_among_free",
     "count_offered_device_sets",
     "counts_by_class",
     "device_classes_by_links",
+    "device_sets_among_free",
     "free_counts_within_scope",
     "has_set_when_empty",
     "is_partition",
@@ -68,7 +69,6 @@ __all__ = [
     "partition_table_sets_left",
     "partitions_matter_for",
     "scope_places_of_classes",
-    "selections",
     "total_distance",
     "usable_set_counts",
     "usable_set_device_count",

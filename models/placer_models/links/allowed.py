@@ -6,10 +6,10 @@ from functools import lru_cache
 from placer_models.links.board import (
     DeviceSet,
     LinkedDeviceClasses,
-    count_device_selections,
+    count_device_sets_among_free,
+    device_sets_among_free,
     pair_minimum,
     pair_sum,
-    selections,
 )
 from placer_models.policy import DeviceScope
 
@@ -91,10 +91,10 @@ def allowed_device_sets(
 ) -> tuple[DeviceSet, ...]:
     """Return every inequivalent set that a pod may have within the free counts, best first.
 
-    This is `selections` for a pod that keeps to the scope; where the board is honored, only
-    partitions are returned.
+    This is `device_sets_among_free` for a pod that keeps to the scope; where the board is honored,
+    only partitions are returned.
     """
-    listed = partition_table_sets_left if board.honored else selections
+    listed = partition_table_sets_left if board.honored else device_sets_among_free
     found = [
         s
         for room in free_counts_within_scope(board, size, free, scope)
@@ -110,7 +110,7 @@ def count_offered_device_sets(
     if board.honored:
         return len(allowed_device_sets(board, size, free, scope))
     return sum(
-        count_device_selections(board, size, room)
+        count_device_sets_among_free(board, size, room)
         for room in free_counts_within_scope(board, size, free, scope)
     )
 

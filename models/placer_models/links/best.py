@@ -34,7 +34,7 @@ def best_pair_sum(board: LinkedDeviceClasses, size: int) -> int | None:
 
 
 @lru_cache(maxsize=65536)
-def best_selection(
+def best_device_set_among_free(
     board: LinkedDeviceClasses, size: int, free: tuple[int, ...]
 ) -> DeviceSet | None:
     """Return the best set of the size among what is free, or None if too few are free.

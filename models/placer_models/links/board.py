@@ -259,7 +259,9 @@ def number_of_device_pairs(count: int) -> int:
     return count * (count - 1) // 2
 
 
-def count_device_selections(board: LinkedDeviceClasses, size: int, free: tuple[int, ...]) -> int:
+def count_device_sets_among_free(
+    board: LinkedDeviceClasses, size: int, free: tuple[int, ...]
+) -> int:
     """Return how many selections there are, without listing them."""
     if size < 0:
         return 0
@@ -269,13 +271,13 @@ def count_device_selections(board: LinkedDeviceClasses, size: int, free: tuple[i
     return ways[size]
 
 
-def selections(
+def device_sets_among_free(
     board: LinkedDeviceClasses, size: int, free: tuple[int, ...]
 ) -> tuple[DeviceSet, ...]:
     """Return every inequivalent set of the size within the free counts, best first.
 
     The best set has the fastest slowest pair, then the largest pair sum, then the lowest
-    devices. There may be very many sets: ask ``count_device_selections`` first.
+    devices. There may be very many sets: ask ``count_device_sets_among_free`` first.
     """
     found = [
         DeviceSet(counts, pair_minimum(board, counts), pair_sum(board, counts))

@@ -9,7 +9,7 @@ from placer_models.links.allowed import (
     free_counts_within_scope,
     partition_table_sets_left,
 )
-from placer_models.links.best import best_selection
+from placer_models.links.best import best_device_set_among_free
 from placer_models.links.board import DeviceSet, LinkedDeviceClasses, pair_sum
 from placer_models.links.cliques import best_clique_minimum
 from placer_models.links.heaviest import heaviest_set_pair_sum
@@ -63,7 +63,7 @@ def best_permitted_devices(
 ) -> DeviceSet | None:
     """Return the best free set that a pod may have, or None if there is none.
 
-    Sets are compared as in `best_selection`, but partitions go before other sets.
+    Sets are compared as in `best_device_set_among_free`, but partitions go before other sets.
     """
     found = _best(board, size, free, scope, partitions=True)
     if found is None and not board.honored:
@@ -81,12 +81,12 @@ def _best(
 ) -> DeviceSet | None:
     """Return the best partition, or the best set of any kind."""
     if not partitions and scope is ANYWHERE:
-        return best_selection(board, size, free)
+        return best_device_set_among_free(board, size, free)
     found: list[DeviceSet] = []
     for room in free_counts_within_scope(board, size, free, scope):
         if partitions:
             found += partition_table_sets_left(board, size, room)
-        elif best := best_selection(board, size, room):
+        elif best := best_device_set_among_free(board, size, room):
             found.append(best)
     places = (board.numa_nodes, board.packages, board.switches)
 

@@ -17,7 +17,7 @@ from placer_models.machines.topo_text import (
     gpu_number,
     is_gpu,
     parse_affinity_ids,
-    read_tables,
+    read_topo_matrices,
 )
 
 MAX_NUMA_NODE = 1023
@@ -64,7 +64,7 @@ def read_topo(
 
 
 def _read_nvidia(lines: Sequence[str]) -> MachineFromText:
-    tables = [t for t in read_tables(lines) if is_gpu(t.columns[0])]
+    tables = [t for t in read_topo_matrices(lines) if is_gpu(t.columns[0])]
     if not tables:
         raise GpuTopologyError(
             None,

@@ -12,7 +12,7 @@ from placer_models.machines.topo_text import (
     gpu_number,
     is_gpu,
     parse_affinity_ids,
-    read_tables,
+    read_topo_matrices,
 )
 
 _AMD_LINKS = ("XGMI", "PCIE")
@@ -32,7 +32,7 @@ def read_amd(lines: Sequence[str]) -> MachineFromText | None:
         GpuTopologyError: It is one, but a link is unreadable, as in some partition modes.
 
     """
-    tables = [t for t in read_tables(lines) if _has_link_types(t)]
+    tables = [t for t in read_topo_matrices(lines) if _has_link_types(t)]
     if not tables:
         for number, line in enumerate(lines, start=1):
             if _AMD_SIGNS.search(line):

@@ -86,7 +86,7 @@ def clean_lines(text: str) -> list[str]:
     return lines
 
 
-def read_tables(lines: Sequence[str]) -> list[TopoMatrix]:
+def read_topo_matrices(lines: Sequence[str]) -> list[TopoMatrix]:
     """Return the tables of devices, in order.
 
     Raises:

@@ -36,7 +36,7 @@ class InstanceChange(Protocol):
         """Return the change as people write it: ``uncordon=node-1``."""
 
 
-def unknown_name(noun: str, name: str, known: Iterable[str]) -> ChangeError:
+def unknown_name_error(noun: str, name: str, known: Iterable[str]) -> ChangeError:
     """Return the error for a name that there is none of, with the nearest that there is."""
     return ChangeError(f"there is no {noun} '{name}'{did_you_mean(name, known)}")
 
@@ -47,7 +47,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
-def unknown_pod(noun: str, key: NamespacedName, known: Iterable[NamespacedName]) -> ChangeError:
+def unknown_pod_error(
+    noun: str, key: NamespacedName, known: Iterable[NamespacedName]
+) -> ChangeError:
     """Return the error for a pod or gang that there is none of, with the nearest that there is."""
     return ChangeError(
         f"there is no {noun} '{pod_or_gang_title(*key)}'{did_you_mean_pod(key, known)}"
@@ -64,16 +66,16 @@ def node_named(instance: Instance, name: str) -> Node:
     for node in instance.nodes:
         if node.name == name:
             return node
-    raise unknown_name("node", name, (node.name for node in instance.nodes))
+    raise unknown_name_error("node", name, (node.name for node in instance.nodes))
 
 
-def with_node(instance: Instance, changed: Node) -> Instance:
+def with_node_replaced(instance: Instance, changed: Node) -> Instance:
     """Return the instance with a node in place of the one of its name."""
     nodes = tuple(changed if node.name == changed.name else node for node in instance.nodes)
     return replace(instance, nodes=nodes)
 
 
-def running_named(instance: Instance, key: NamespacedName) -> list[Pod]:
+def running_pods_named(instance: Instance, key: NamespacedName) -> list[Pod]:
     """Return the running pod of a name, or all running pods of the gang of that name."""
     alone = [one.pod for one in instance.running if one.pod.key == key]
     return alone or [
@@ -98,7 +100,7 @@ def waiting_pods_named(instance: Instance, key: NamespacedName) -> list[Pod]:
         return list(gang.pods)
     found = [pod for one in instance.gangs for pod in one.pods if pod.key == key]
     if not found:
-        raise unknown_pod("pod or gang that waits", key, waiting_gang_and_pod_keys(instance))
+        raise unknown_pod_error("pod or gang that waits", key, waiting_gang_and_pod_keys(instance))
     return found
 
 

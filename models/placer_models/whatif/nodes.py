@@ -6,7 +6,13 @@ from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import DeviceKey
 from placer_models.network import NODE_LEVEL
 from placer_models.taints import UNSCHEDULABLE
-from placer_models.whatif.change import Aspect, ChangeError, node_named, unknown_name, with_node
+from placer_models.whatif.change import (
+    Aspect,
+    ChangeError,
+    node_named,
+    unknown_name_error,
+    with_node_replaced,
+)
 
 HOSTNAME = "kubernetes.io/hostname"
 """The label that tells nodes of a cluster apart; a new node has its own."""
@@ -29,7 +35,7 @@ class Uncordon:
         taints = tuple(taint for taint in node.taints if taint != UNSCHEDULABLE)
         if not node.cordoned and taints == node.taints:
             raise ChangeError(f"node '{self.node}' is not cordoned")
-        return with_node(instance, replace(node, cordoned=False, taints=taints))
+        return with_node_replaced(instance, replace(node, cordoned=False, taints=taints))
 
     def __str__(self) -> str:
         """Return it as people write it."""
@@ -52,7 +58,7 @@ class Cordon:
         node = node_named(instance, self.node)
         if node.cordoned or UNSCHEDULABLE in node.taints:
             raise ChangeError(f"node '{self.node}' is cordoned already")
-        return with_node(instance, replace(node, cordoned=True))
+        return with_node_replaced(instance, replace(node, cordoned=True))
 
     def __str__(self) -> str:
         """Return it as people write it."""
@@ -84,7 +90,9 @@ class MendDevices:
         }
         if self.device is not None and self.device not in broken:
             known = (f"{kind} {minor}" for kind, minor in sorted(broken))
-            raise unknown_name(f"broken device of node '{self.node}':", _named(self.device), known)
+            raise unknown_name_error(
+                f"broken device of node '{self.node}':", _named(self.device), known
+            )
         if not broken:
             raise ChangeError(f"node '{self.node}' has no broken device")
         mended = broken if self.device is None else frozenset({self.device})
@@ -101,7 +109,7 @@ class MendDevices:
             unhealthy=node.unhealthy - mended,
             checkpoint_devices=node.checkpoint_devices - mended,
         )
-        return with_node(instance, changed)
+        return with_node_replaced(instance, changed)
 
     def __str__(self) -> str:
         """Return it as people write it."""
@@ -133,7 +141,7 @@ class SetLabel:
         if labels.get(self.key) == self.value:
             raise ChangeError(f"node '{self.node}' has label {self.key}={self.value} already")
         labels[self.key] = self.value
-        return with_node(instance, replace(node, labels=tuple(sorted(labels.items()))))
+        return with_node_replaced(instance, replace(node, labels=tuple(sorted(labels.items()))))
 
     def __str__(self) -> str:
         """Return it as people write it."""
@@ -169,7 +177,7 @@ class AddNodes:
             if instance.nodes:
                 like = replace(like, defaults=instance.nodes[0].defaults)
         else:
-            raise unknown_name("node or machine", self.of, names)
+            raise unknown_name_error("node or machine", self.of, names)
         free = (f"{self.of}-added-{i}" for i in range(self.count + len(names)))
         added = [name for name in free if name not in names][: self.count]
         return replace(

@@ -15,8 +15,8 @@ from placer_models.whatif.change import (
     Aspect,
     ChangeError,
     did_you_mean,
-    running_named,
-    unknown_pod,
+    running_pods_named,
+    unknown_pod_error,
     waiting_gang_and_pod_keys,
     waiting_gang_named,
     waiting_pods_named,
@@ -45,7 +45,7 @@ class RemovePods:
 
     def apply(self, instance: Instance) -> Instance:
         """Take the running pods away, or the gang that waits."""
-        ended = {pod.key for pod in running_named(instance, self.key)}
+        ended = {pod.key for pod in running_pods_named(instance, self.key)}
         if ended:
             for one in instance.running:
                 if one.pod.key in ended and one.of_node:
@@ -62,7 +62,7 @@ class RemovePods:
         gang = waiting_gang_named(instance, self.key)
         if gang is None:
             running = [one.pod.key for one in instance.running]
-            raise unknown_pod(
+            raise unknown_pod_error(
                 "pod or gang", self.key, running + waiting_gang_and_pod_keys(instance)
             )
         groups = (
@@ -111,10 +111,12 @@ def with_named_pods_movable(moves: Sequence[MovePods], instance: Instance) -> In
     """
     keys: set[NamespacedName] = set()
     for move in moves:
-        named = {pod.key for pod in running_named(instance, move.key)}
+        named = {pod.key for pod in running_pods_named(instance, move.key)}
         if not named:
             known = [one.pod.key for one in instance.running]
-            raise ChangeError(f"{move}: {unknown_pod('running pod or gang', move.key, known)}")
+            raise ChangeError(
+                f"{move}: {unknown_pod_error('running pod or gang', move.key, known)}"
+            )
         for one in instance.running:
             if one.pod.key in named and not one.movable:
                 why = f"{_FOR_ITS_NODE}: it does not move" if one.of_node else "may not move"
@@ -150,7 +152,7 @@ class ScalePods:
         gang = waiting_gang_named(instance, self.key)
         if gang is None:
             known = [one.key for one in instance.gangs]
-            raise unknown_pod("gang or pod of no gang that waits", self.key, known)
+            raise unknown_pod_error("gang or pod of no gang that waits", self.key, known)
         if self.count == len(gang.pods):
             title = pod_or_gang_title(*self.key)
             raise ChangeError(

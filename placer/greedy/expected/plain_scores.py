@@ -14,7 +14,7 @@ from placer.greedy.expected.arrays import (
 )
 from placer.greedy.scorer import PodAsk
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand
-from placer_models.expected import ExpectedNodeFillings, NodeLeft, NodeWorths, in_quanta
+from placer_models.expected import ExpectedNodeFillings, NodeLeft, NodeWorths, worth_loss_in_quanta
 
 MANY = 16
 """From so many nodes on NumPy is quicker than the reference; up to ``MOST`` at a time."""
@@ -76,7 +76,9 @@ class UncompiledScores:
         for key, members in alike.items():
             outlook = self._outlooks[key[0]]
             worth = outlook.worth(_left(*key[1:]))
-            found = {left: in_quanta(worth - outlook.worth(left)) for left in places[key]}
+            found = {
+                left: worth_loss_in_quanta(worth - outlook.worth(left)) for left in places[key]
+            }
             best = min(found, key=found.__getitem__)
             steps[members], chosen[members] = found[best], places[key][best]
         return steps, chosen

@@ -6,11 +6,11 @@ Those for extended resources are created first.
 from collections.abc import Iterable, Iterator, Sequence
 
 from placer.kubernetes.claims import WaitingPodClaims
-from placer.kubernetes.device_pools import DevicePools, PoolDevice
+from placer.kubernetes.device_pools import PublishedDevices, PublishedNodeDevice
 from placer.kubernetes.emit.annotations import identifying_metadata
 from placer.kubernetes.emit.placed_pods import DumpWithPlacement, EmittedFile, EmittedPod
 from placer.kubernetes.objects import Objects
-from placer.kubernetes.pod_claims import Label, ResolvedRequest
+from placer.kubernetes.pod_claims import Label, ResolvedClaimRequest
 from placer.kubernetes.shared_claims import claim_holder_label
 from placer.kubernetes.summary import DumpSummary
 from placer_models.cpuset import CpuSet
@@ -36,7 +36,7 @@ FINALIZER = "resource.kubernetes.io/delete-protection"
 EXTENDED = "resource.kubernetes.io/extended-resource-claim"
 """The annotation of a claim that was made for a pod's extended resources."""
 
-Handed = tuple[ResolvedRequest, tuple[PoolDevice, ...], CpuSet]
+Handed = tuple[ResolvedClaimRequest, tuple[PublishedNodeDevice, ...], CpuSet]
 """A resolved request, its devices, and its CPUs if one device stands for several."""
 
 
@@ -100,7 +100,7 @@ def pod_claim_status_patch(claim: ClaimPart, pod: ObjectIdentity) -> Object:
     }
 
 
-def claim_consumer(pod: ObjectIdentity) -> Object:
+def pod_as_claim_consumer(pod: ObjectIdentity) -> Object:
     """Return a pod as a consumer that a claim is reserved for."""
     return {"resource": "pods", "name": pod.name, "uid": pod.uid}
 
@@ -140,7 +140,7 @@ def claim_patches(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
         InputError: A pod with claims has no uid.
 
     """
-    pools = DevicePools.of(dump.objects, lambda _: None)
+    pools = PublishedDevices.of(dump.objects, lambda _: None)
     asked = WaitingPodClaims(dump.objects, pools, DumpSummary(), _holders(dump))
     statuses: dict[tuple[str, str], dict[str, object]] = {}
     users: dict[tuple[str, str], list[ObjectIdentity]] = {}
@@ -149,7 +149,7 @@ def claim_patches(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
             continue
         if not one.part.identity.uid:
             raise _without_uid(one.part.identity.title, dump.objects)
-        reserves = claim_consumer(one.part.identity)
+        reserves = pod_as_claim_consumer(one.part.identity)
         given = _devices_of(one, asked, pools)
         for source in one.part.claims:
             claim = dump.objects.claims.get((one.part.identity.namespace, source.claim))
@@ -215,7 +215,7 @@ def _claim(identity: ObjectIdentity, *, with_version: bool) -> dict[str, object]
     }
 
 
-def _devices_of(one: EmittedPod, asked: WaitingPodClaims, pools: DevicePools) -> list[Handed]:
+def _devices_of(one: EmittedPod, asked: WaitingPodClaims, pools: PublishedDevices) -> list[Handed]:
     """Return each request of a pod's claims, resolved, with its devices."""
     on_node = {
         (device.device.type, device.device.minor): device

@@ -10,7 +10,7 @@ from enum import StrEnum
 from placer.node.agent.clearing import return_stray_processes
 from placer.node.agent.inbox import InboxFolder
 from placer.node.agent.owned import CpusOfOwners
-from placer.node.apply import apply_here, recover_apply, retry_while_cgroups_vanish
+from placer.node.apply import apply_to_this_host, recover_apply, retry_while_cgroups_vanish
 from placer.node.cgroups import CPUS, MEMS, Cgroups, parent_path
 from placer.node.container_roots import OUR_ROOT
 from placer.node.document import pod_owning_offline_cpus
@@ -18,7 +18,7 @@ from placer.node.errors import ImpossibleDocumentError, ObserveOnlyError, Refuse
 from placer.node.host import HostMachine
 from placer.node.operations import CgroupOperationKind
 from placer.node.plan import CgroupPlan, cgroup_plan_of
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 from placer_models.cpuset import CpuSet
 from placer_models.node_placement import NodePlacement
 
@@ -108,7 +108,7 @@ class Agent:
         self,
         cgroups: Cgroups,
         read_host: Callable[[], HostMachine],
-        state: AppliedState,
+        state: AppliedStateFolder,
         inbox: InboxFolder,
         *,
         root: str = OUR_ROOT,
@@ -359,7 +359,7 @@ class Agent:
 
     def _apply(self, document: NodePlacement, trusted: frozenset[str] = frozenset()) -> CgroupPlan:
         # A new document must fit the CPUs that are online; the one in force makes do with them.
-        return apply_here(
+        return apply_to_this_host(
             document,
             self._cgroups,
             self._host,

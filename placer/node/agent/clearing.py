@@ -15,9 +15,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from placer.node.agent.strangers import Stranger, StrangerKind, mask_of, read_mask, read_task_stat
+from placer.node.agent.strangers import (
+    Stranger,
+    StrangerKind,
+    cpu_mask_text,
+    read_mask,
+    read_task_stat,
+)
 from placer.node.cgroups import CPU, CPUSET, Cgroups
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
 log = logging.getLogger(__name__)
@@ -54,7 +60,7 @@ class StrangerMover:
 
     def __init__(
         self,
-        state: AppliedState,
+        state: AppliedStateFolder,
         root: Path = Path("/"),
         affinity: Callable[[int], Iterable[int]] = os.sched_getaffinity,
         set_affinity: SetAffinity = os.sched_setaffinity,
@@ -176,7 +182,7 @@ class StrangerMover:
                 case StrangerKind.IRQ:
                     (self._root / one.key).write_text(format_cpu_list(cpus))
                 case StrangerKind.WORKQUEUE:
-                    (self._root / one.key).write_text(mask_of(cpus))
+                    (self._root / one.key).write_text(cpu_mask_text(cpus))
                 case _:
                     self._set_affinity(int(one.key.split()[0]), cpus)
         except OSError as error:

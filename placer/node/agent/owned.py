@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from placer.node.agent.clearing import StrangerMover
 from placer.node.agent.strangers import Stranger, StrangerKind, stranger_in_words, strangers_on
 from placer.node.errors import ObserveOnlyError, RefusedByNodeError
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 from placer_models.cpuset import CpuSet
 from placer_models.node_placement import NodePlacement
 
@@ -25,7 +25,9 @@ class CpusOfOwners:
 
     """
 
-    def __init__(self, state: AppliedState, version: int, *, clears: bool, looks: bool) -> None:
+    def __init__(
+        self, state: AppliedStateFolder, version: int, *, clears: bool, looks: bool
+    ) -> None:
         """Look at nothing yet.
 
         Args:

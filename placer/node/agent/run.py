@@ -32,9 +32,9 @@ from placer.node.container_roots import CONTAINER_ROOTS
 from placer.node.host import read_host
 from placer.node.locks import locked_root
 from placer.node.mounts import kernel_cgroup_files
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 from placer.node.systemd_units import SystemdUnits
-from placer_models.files.errors import counted
+from placer_models.files.errors import number_with_noun
 from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
 log = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ def run_agent(options: AgentOptions) -> tuple[str, ...]:
         files = kernel_cgroup_files()
         inbox = InboxFolder(options.documents, options.node)
         inbox.check()
-        state = AppliedState(options.state)
+        state = AppliedStateFolder(options.state)
         units = SystemdUnits()
         open_things.callback(units.close)
         cgroups = Cgroups(files, units, options.container_roots)
@@ -274,7 +274,9 @@ class _Turns:
         trouble = self._agent.status.trouble()
         held = "no document yet"
         if document is not None:
-            held = f"generation {document.generation}, {counted(len(document.pods), 'pod')}"
+            held = (
+                f"generation {document.generation}, {number_with_noun(len(document.pods), 'pod')}"
+            )
         return f"{held}: {trouble[0]}" if trouble else held
 
     def _say(self) -> None:

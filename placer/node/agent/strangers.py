@@ -87,7 +87,7 @@ def read_mask(text: str) -> CpuSet:
     return frozenset(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
 
 
-def mask_of(cpus: Iterable[int]) -> str:
+def cpu_mask_text(cpus: Iterable[int]) -> str:
     """Return CPUs as such a mask."""
     bits = sum(1 << cpu for cpu in set(cpus))
     groups: list[str] = []

@@ -2,7 +2,7 @@
 
 import json
 
-from placer.node.discover.held import held_entries
+from placer.node.discover.held import held_device_entries
 from placer.node.discover.machine import DiscoveredMachine
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
@@ -38,7 +38,7 @@ def write_device_object(found: DiscoveredMachine) -> Json:
             )
             raise InputError(found.inventory.source, None, "", message)
     models = {device.model for device in node.machine.devices if device.type == GPU}
-    held = held_entries(found.inventory, node.machine.devices)
+    held = held_device_entries(found.inventory, node.machine.devices)
     annotations = {DEVICE_CHECKPOINTS[0]: json.dumps(held, separators=(",", ":"))} if held else {}
     labels = {"node.koordinator.sh/gpu-model": _as_label(*models)} if len(models) == 1 else {}
     return {

@@ -20,7 +20,7 @@ from placer_models.quantity import format_bytes
 from placer_models.topology import NumaNode
 
 
-def without_held(node: Node, inventory: HardwareInventory) -> Node:
+def node_without_held_resources(node: Node, inventory: HardwareInventory) -> Node:
     """Return a node that gives nobody the memory and the devices that pods hold."""
     held = _devices_held(inventory, node.machine.devices)
     node = replace(
@@ -79,7 +79,7 @@ def held_by_pods_warnings(inventory: HardwareInventory, devices: Sequence[Device
     return said
 
 
-def held_entries(inventory: HardwareInventory, devices: Sequence[Device]) -> list[Json]:
+def held_device_entries(inventory: HardwareInventory, devices: Sequence[Device]) -> list[Json]:
     """Return what pods hold, in the form of the annotation of a Device object.
 
     Devices are named by their own ids, or by their plugin's ids if it is unknown which they are or

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from placer.node.discover.held import held_by_pods_warnings, without_held
+from placer.node.discover.held import held_by_pods_warnings, node_without_held_resources
 from placer.node.discover.inventory import FoundCpu, FoundNumaNode, HardwareInventory
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -54,7 +54,7 @@ class DiscoveredMachine:
 
     def node(self) -> Node:
         """Return a node of this machine that gives out only what nobody holds."""
-        return without_held(self.whole_node(), self.inventory)
+        return node_without_held_resources(self.whole_node(), self.inventory)
 
     def whole_node(self) -> Node:
         """Return a node of this machine with all of its memory and devices, held or not."""

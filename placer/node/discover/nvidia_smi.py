@@ -13,7 +13,7 @@ from placer.node.discover.pci import bus_id_of
 from placer_models.cluster import Machine
 from placer_models.device import GPU, LinkMatrix
 from placer_models.files.documents import read_text, shown_file_name
-from placer_models.files.errors import InputError, counted
+from placer_models.files.errors import InputError, number_with_noun
 from placer_models.machines.nvidia_topo import GpuTopologyError, read_topo
 
 LONGEST_S = 30.0
@@ -129,7 +129,7 @@ def smi_devices(texts: Sequence[SmiText], place_of: PlaceOf) -> FoundDevices:
             drawn.source,
             None,
             "",
-            f"shows {counted(len(shown), 'GPU')}, but {best.source} {len(best.gpus)}; "
+            f"shows {number_with_noun(len(shown), 'GPU')}, but {best.source} {len(best.gpus)}; "
             "expected texts of one machine",
         )
     # Both texts list GPUs in the order of their bus ids, which minors need not follow.

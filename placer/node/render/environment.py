@@ -14,7 +14,7 @@ from placer.node.targets import ContainerTarget
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU, Device, is_mig_instance
-from placer_models.environment import Env, value_fault, variable_name_fault
+from placer_models.environment import Env, environment_value_fault, variable_name_fault
 from placer_models.placement import DeviceGrant
 from placer_models.visible_devices import (
     UNNAMED_GPUS,
@@ -62,7 +62,7 @@ def environment_of(target: ContainerTarget, node: Node) -> Env:
     found |= dict(seat.env)
     found |= next((dict(c.env) for c in seat.containers if c.name == target.container), {})
     for name, value in found.items():
-        if told := variable_name_fault(name) or value_fault(value):
+        if told := variable_name_fault(name) or environment_value_fault(value):
             raise ValueError(f"container {target.title}: env: {name!r}: {told}")
     return tuple(sorted(found.items()))
 

@@ -11,7 +11,7 @@ from placer.node.render.cgroup import (
     cpu_weight_of_shares,
     quota_us,
 )
-from placer.node.systemd_units import CPUSET_SINCE, UnitProperty
+from placer.node.systemd_units import CPUSET_SINCE, SystemdUnitProperty
 from placer.node.targets import ContainerTarget
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
@@ -27,7 +27,7 @@ INFINITY = 2**64 - 1
 
 def systemd_properties_of(
     target: ContainerTarget, systemd: int = CPUSET_SINCE, *, partition: str | None = None
-) -> tuple[UnitProperty, ...]:
+) -> tuple[SystemdUnitProperty, ...]:
     """Return the properties of a container's unit.
 
     Args:
@@ -50,7 +50,9 @@ def systemd_properties_of(
         _set("AllowedMemoryNodes", target.mems),
     ]
     if partition is not None and systemd >= PARTITION_SINCE:
-        found.append(UnitProperty("CPUSetPartition", partition, "CPUSetPartition", "s", partition))
+        found.append(
+            SystemdUnitProperty("CPUSetPartition", partition, "CPUSetPartition", "s", partition)
+        )
     limits = target.limits
     if target.pinned:
         found.append(_quota(None))
@@ -69,7 +71,7 @@ def systemd_properties_of(
     return tuple(found)
 
 
-def systemd_property_for(file: str, text: str) -> UnitProperty:
+def systemd_property_for(file: str, text: str) -> SystemdUnitProperty:
     """Return the property by which systemd writes a text to a file of version 2.
 
     Args:
@@ -99,11 +101,11 @@ def dbus_bits_of(ids: CpuSet) -> bytes:
     return bytes(bits)
 
 
-def _set(name: str, ids: CpuSet) -> UnitProperty:
-    return UnitProperty(name, format_cpu_list(ids), name, "ay", dbus_bits_of(ids))
+def _set(name: str, ids: CpuSet) -> SystemdUnitProperty:
+    return SystemdUnitProperty(name, format_cpu_list(ids), name, "ay", dbus_bits_of(ids))
 
 
-def _quota(second_us: int | None) -> UnitProperty:
+def _quota(second_us: int | None) -> SystemdUnitProperty:
     """Return the property for CPU time per second, in microseconds; None means no limit."""
     if second_us is None:
         return _number("CPUQuota", "", "CPUQuotaPerSecUSec", INFINITY)
@@ -112,5 +114,5 @@ def _quota(second_us: int | None) -> UnitProperty:
     return _number("CPUQuota", text, "CPUQuotaPerSecUSec", second_us)
 
 
-def _number(name: str, text: str, bus_name: str, value: int) -> UnitProperty:
-    return UnitProperty(name, text, bus_name, "t", value)
+def _number(name: str, text: str, bus_name: str, value: int) -> SystemdUnitProperty:
+    return SystemdUnitProperty(name, text, bus_name, "t", value)

@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 
 from placer.queue.file.schema import FlowGroupPart
 from placer.queue.model import DEFAULT_GROUP
-from placer.queue.simulation.scenario import GroupSpec
+from placer.queue.simulation.scenario import FlowGroupSpec
 from placer_models.files.faults import DocumentLocation
 
 
 def read_flow_groups(
     parts: Sequence[FlowGroupPart], place: DocumentLocation
-) -> dict[str, GroupSpec]:
+) -> dict[str, FlowGroupSpec]:
     """Return the groups by name, each after its parent."""
-    found: dict[str, GroupSpec] = {}
+    found: dict[str, FlowGroupSpec] = {}
     places: dict[str, DocumentLocation] = {}
     for i, part in enumerate(parts):
         if take_name(part.name, place.at(i), places):
-            found[part.name] = GroupSpec(part.name, part.weight, part.parent or None)
+            found[part.name] = FlowGroupSpec(part.name, part.weight, part.parent or None)
     for name, group in found.items():
         if group.parent is not None:
             _check_group(group.parent, found, places[name].at("parent"))
@@ -35,7 +35,7 @@ def take_name(name: str, place: DocumentLocation, taken: dict[str, DocumentLocat
 
 
 def group_of_job(
-    name: str | None, groups: Mapping[str, GroupSpec], place: DocumentLocation
+    name: str | None, groups: Mapping[str, FlowGroupSpec], place: DocumentLocation
 ) -> str | None:
     """Return the group that a job names at the place, or None for the default group."""
     if name and name != DEFAULT_GROUP:
@@ -43,15 +43,15 @@ def group_of_job(
     return name or None
 
 
-def _check_group(name: str, groups: Mapping[str, GroupSpec], place: DocumentLocation) -> None:
+def _check_group(name: str, groups: Mapping[str, FlowGroupSpec], place: DocumentLocation) -> None:
     if name not in groups:
         place.fault(f"there is no group '{name}'; add it to 'groups'", name=name, known=groups)
 
 
 def _parents_first(
-    found: Mapping[str, GroupSpec], places: Mapping[str, DocumentLocation]
-) -> dict[str, GroupSpec]:
-    ordered: dict[str, GroupSpec] = {}
+    found: Mapping[str, FlowGroupSpec], places: Mapping[str, DocumentLocation]
+) -> dict[str, FlowGroupSpec]:
+    ordered: dict[str, FlowGroupSpec] = {}
     for name in found:
         path: list[str] = []
         step: str | None = name

@@ -42,7 +42,7 @@ class ThreadLengthHistory:
         )
 
 
-def read_queue_history(path: Path) -> ThreadLengthHistory:
+def read_thread_length_history(path: Path) -> ThreadLengthHistory:
     """Return the history of a file.
 
     Raises:

@@ -12,7 +12,7 @@ from placer.queue.file.amount_text import (
     parse_weight_milli,
 )
 from placer.queue.model import ONE_MILLI, US_PER_S, ChargeTime
-from placer_models.files.part import Field, MetadataPart, Part, parsing_validator
+from placer_models.files.part import DocumentMetadataPart, Field, Part, parsing_validator
 
 MAX_CAPACITY = 10_000
 """Most threads of capacity."""
@@ -107,7 +107,7 @@ class QueueSimulationFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["QueueSimulation"]
-    metadata: MetadataPart = MetadataPart()
+    metadata: DocumentMetadataPart = DocumentMetadataPart()
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
     charge: ChargeTime = ChargeTime.DISPATCH
     guess: Length = 60 * US_PER_S
@@ -131,7 +131,7 @@ class QueueHistoryFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["QueueHistory"]
-    metadata: MetadataPart = MetadataPart()
+    metadata: DocumentMetadataPart = DocumentMetadataPart()
     target: Length = TARGET_US
     majority: Permille = MAJORITY_PERMILLE
     jobs: tuple[FinishedJobPart, ...] = ()

@@ -6,7 +6,7 @@ from placer.queue.file.flows import group_of_job, read_flow_groups, take_name
 from placer.queue.file.lengths import read_job_thread_lengths
 from placer.queue.file.schema import MAX_THREADS, JobPart, QueueCapacityPart, QueueSimulationFile
 from placer.queue.simulation.scenario import (
-    GroupSpec,
+    FlowGroupSpec,
     QueueScenario,
     SimulatedJob,
     ThreadCapacityOverTime,
@@ -67,7 +67,7 @@ def _capacity(
 
 def _jobs(
     file: QueueSimulationFile,
-    groups: dict[str, GroupSpec],
+    groups: dict[str, FlowGroupSpec],
     capacity: ThreadCapacityOverTime,
     place: DocumentLocation,
     seed: int,
@@ -95,7 +95,7 @@ def _jobs(
 
 def _job(
     part: JobPart,
-    groups: dict[str, GroupSpec],
+    groups: dict[str, FlowGroupSpec],
     capacity: ThreadCapacityOverTime,
     place: DocumentLocation,
     seed: str,

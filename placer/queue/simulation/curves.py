@@ -18,7 +18,9 @@ def job_threads_over_time(result: SimulationResult) -> dict[str, Curve]:
     return {job: _summed(by_time) for job, by_time in changes.items()}
 
 
-def mean_in_bins(curve: Sequence[tuple[int, int]], end_us: int, bins: int) -> list[float]:
+def curve_means_in_time_bins(
+    curve: Sequence[tuple[int, int]], end_us: int, bins: int
+) -> list[float]:
     """Return the curve's mean in each of ``bins`` equal bins from 0 to the end."""
     areas = [0.0] * bins
     ends = [*(time for time, _ in curve[1:]), end_us]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from placer.queue.fair import FairQueue
 from placer.queue.fairness import FairnessMeter
-from placer.queue.model import DEFAULT_GROUP, ChosenFlow, DispatchTicket, ReservedUnit, WorkUnit
+from placer.queue.model import DEFAULT_GROUP, ChosenFlow, DispatchTicket, DispatchUnit, ReservedUnit
 from placer.queue.simulation.bounds import makespan_lower_bound_us, makespan_upper_bound_us
 from placer.queue.simulation.floor import ThreadCapacityLedger
 from placer.queue.simulation.forecast import CapacityForecast, OccupiedThreadCapacity
@@ -88,7 +88,9 @@ class _Engine:
                 self._queue.retry(event.at_us)
             case _Kind.ARRIVAL:
                 job = self._scenario.jobs[event.subject]
-                units = [WorkUnit(i, job.told_us(i), job.width) for i in range(len(job.lengths_us))]
+                units = [
+                    DispatchUnit(i, job.told_us(i), job.width) for i in range(len(job.lengths_us))
+                ]
                 self._queue.submit(job.name, *units, now_us=event.at_us)
                 if self._meter:
                     self._meter.arrived(job.name, len(units))
@@ -152,7 +154,7 @@ class _Engine:
         numbers = iter(job.running_on)
         for i in range(len(job.lengths_us)):
             on = self._floor.take_these([next(numbers) for _ in range(job.width)])
-            ticket = self._queue.adopt(job.name, WorkUnit(i, job.told_us(i), job.width), 0)
+            ticket = self._queue.adopt(job.name, DispatchUnit(i, job.told_us(i), job.width), 0)
             self._start(ticket, on, 0, ())
 
     def _push(self, at_us: int, kind: _Kind, subject: int) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from placer.queue.model import WorkUnit
+from placer.queue.model import DispatchUnit
 from placer.queue.simulation.floor import ThreadCapacityLedger
 
 
@@ -38,11 +38,11 @@ class CapacityForecast:
             if threads.until_us is not None
         )
 
-    def fits(self, unit: WorkUnit) -> bool:
+    def fits(self, unit: DispatchUnit) -> bool:
         """Return whether enough threads are free now."""
         return unit.width <= self._free
 
-    def due_us(self, unit: WorkUnit) -> int | None:
+    def due_us(self, unit: DispatchUnit) -> int | None:
         """Return when enough threads will be free if nothing else takes any."""
         if self.fits(unit):
             return self._now_us
@@ -53,7 +53,7 @@ class CapacityForecast:
                 return until_us
         return None
 
-    def delays(self, unit: WorkUnit, reserved: WorkUnit) -> bool:
+    def delays(self, unit: DispatchUnit, reserved: DispatchUnit) -> bool:
         """Return whether the reserved unit would lack a thread when it is due."""
         due_us = self.due_us(reserved)
         if due_us is None:

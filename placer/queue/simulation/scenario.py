@@ -30,7 +30,7 @@ class ThreadCapacityOverTime:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupSpec:
+class FlowGroupSpec:
     """A group of flows; without a parent it stands at the top."""
 
     name: str
@@ -79,7 +79,7 @@ class QueueScenario:
     title: str
     capacity: ThreadCapacityOverTime
     jobs: tuple[SimulatedJob, ...]
-    groups: tuple[GroupSpec, ...] = ()
+    groups: tuple[FlowGroupSpec, ...] = ()
     charge: ChargeTime = ChargeTime.DISPATCH
     guess_us: int = 60 * US_PER_S
     bypass_limit: int = 8

@@ -6,7 +6,7 @@ import numpy as np
 
 from placer.greedy.columns import Indices, Mask, Numbers
 from placer.greedy.free_nodes import MILLI_PER_PERCENT
-from placer.greedy.node_rows import first_of_each
+from placer.greedy.node_rows import first_node_of_each_code
 from placer.greedy.scorer import AlikeNodeScorer, NodeScorer, NodeScores, PodAsk
 from placer.search.by_columns.simple_asks import SimpleAsk
 from placer.search.by_columns.simple_columns import SimpleNodeColumns
@@ -95,6 +95,6 @@ class SimpleNodeRanking:
             return scorer.score(self._asked, columns.free, nodes)
         kinds = scorer.kinds
         codes = columns.alike[nodes] * (int(kinds.max()) + 1) + kinds[nodes]
-        firsts, of = first_of_each(codes)
+        firsts, of = first_node_of_each_code(codes)
         found = scorer.score(self._asked, columns.free, nodes[firsts])
         return NodeScores(found.scores[of], None if found.gpus is None else found.gpus[of])

@@ -31,7 +31,7 @@ from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacemen
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.problem import Fit
-from placer_models.recent import RecentlyUsed
+from placer_models.recent import RecentlyUsedCache
 from placer_models.visible_devices import UNNAMED_GPUS, gpu_environment
 
 MOST_RANKINGS, MOST_RANKED = 1_000, 8_000_000
@@ -59,7 +59,7 @@ class SimplePlacer:
         self._columns = SimpleNodeColumns(Nodes(), PersistentTuple(()))
         self._words = SimplePlaceBuilder(())
         self._scorer: ExpectedScorer | None = None
-        self._rankings = RecentlyUsed[PodSpec, SimpleNodeRanking | None](1)
+        self._rankings = RecentlyUsedCache[PodSpec, SimpleNodeRanking | None](1)
 
     def columns_of(self, nodes: Nodes, accounts: PersistentTuple[Account]) -> SimpleNodeColumns:
         """Return the columns of the nodes as they are now."""

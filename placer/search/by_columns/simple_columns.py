@@ -13,9 +13,9 @@ from placer.greedy.scorer import ScorerColumns
 from placer.search.by_columns.simple_asks import SimpleAsk
 from placer.search.by_columns.simple_nodes import (
     SimpleRow,
-    row_of,
     runs_only_simple_pods,
     simple_node_flags,
+    simple_row_of_account,
 )
 from placer_models.cluster import Nodes
 from placer_models.demand import ExpectedDemand
@@ -55,7 +55,7 @@ class SimpleNodeColumns:
             return
         # Idle nodes that are alike share their account.
         distinct = {id(account): account for account in accounts}
-        row_by_id = {number: row_of(account) for number, account in distinct.items()}
+        row_by_id = {number: simple_row_of_account(account) for number, account in distinct.items()}
         self.rows = [row_by_id[id(account)] for account in accounts]
         special = {n for n, one in distinct.items() if one.affine or not runs_only_simple_pods(one)}
         for at, account in enumerate(accounts):
@@ -103,7 +103,7 @@ class SimpleNodeColumns:
         self._accounts = accounts
         for at in sorted(changed):
             account, was_odd = accounts[at], at in self._odd
-            row = row_of(account)
+            row = simple_row_of_account(account)
             self._sort(at, account)
             # Most pods run where they were placed: then the row is there already.
             if row != self.rows[at] or was_odd or at in self._odd:

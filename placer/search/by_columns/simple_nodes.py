@@ -110,7 +110,7 @@ def runs_only_simple_pods(account: Account) -> bool:
     )
 
 
-def row_of(account: Account) -> SimpleRow:
+def simple_row_of_account(account: Account) -> SimpleRow:
     """Return what is left on a node, as far as numbers tell it: all of it on a simple node."""
     devices, milli = account.devices, []
     for device in devices.healthy:

@@ -14,7 +14,7 @@ from placer.search.exchanges.room_columns import CapacityLeftColumns, capacity_l
 from placer.search.exchanges.swaps import EXCHANGES_A_SECOND
 from placer.search.exchanges.sweeps import Loads
 from placer.search.plain_pods import plain_choice_on
-from placer_models.cpsat.families import is_plain
+from placer_models.cpsat.families import takes_plain_amounts
 from placer_models.problem.problem import Choices, Problem
 
 NEARLY_NOTHING = 1e-6
@@ -64,7 +64,7 @@ class LotPlacer:
         self._lot_of = {pod: i for i, lot in enumerate(lots) for pod in lot.pods}
         asked = {self.thing_of[pod] for pod in pods}
         related = not layer.rules.related.isdisjoint(asked)
-        self.all_plain = not related and all(is_plain(problem, shape) for shape in asked)
+        self.all_plain = not related and all(takes_plain_amounts(problem, shape) for shape in asked)
         self.takes = {shape: bool(columns.takes(shape).any()) for shape in asked}
         if not self.all_plain:
             hosted = {self.thing_of[pod] for pod in self.at_start}
@@ -225,7 +225,7 @@ class LotPlacer:
         return self.layer.laid()
 
 
-def lots_with_places(
+def lot_placer_of_batch(
     problem: Problem, start: Choices, budget: Budget, rng: np.random.Generator
 ) -> LotPlacer | None:
     """Return the lots of a batch, or None if there are none, or nothing that could be short.

@@ -17,7 +17,7 @@ import numpy as np
 
 from placer.greedy.columns import Mask
 from placer.search.budget import Budget
-from placer.search.exchanges.lot_places import LotPlacer, PodNodes, lots_with_places
+from placer.search.exchanges.lot_places import LotPlacer, PodNodes, lot_placer_of_batch
 from placer.search.exchanges.roomiest import RoomiestLotsModel
 from placer.search.exchanges.swaps import BinContents, exchange_in_threads, fastest_sweeps
 from placer.search.exchanges.sweeps import anneal_with_numpy
@@ -57,7 +57,7 @@ MOST_PLACES = 10_000_000
 """The most nodes x pods of one node that are kept in memory."""
 
 
-def place_most(
+def place_more_pods(
     problem: Problem,
     start: Choices,
     values: Sequence[int],
@@ -79,7 +79,7 @@ def place_most(
 
     """
     rng = np.random.default_rng(seed)
-    places = lots_with_places(problem, start, budget, rng)
+    places = lot_placer_of_batch(problem, start, budget, rng)
     if places is None:
         return None
     lots, at_start = places.lots, places.at_start

@@ -17,7 +17,7 @@ from placer.search.cp import optimise_expression
 from placer.search.exchanges.lots import Lot
 from placer.search.exchanges.sweeps import Loads
 from placer.search.exchanges.wanted import LotExclusionOption
-from placer_models.goals import Sense
+from placer_models.goals import ObjectiveSense
 
 WHOLE = 1_000_000
 """How many parts the room of a sum has in the model."""
@@ -77,7 +77,7 @@ class RoomiestLotsModel:
         model = self._model.clone()
         model.add(self._points == points)
         solved = optimise_expression(
-            model, self._slack, Sense.MAXIMISE, budget, MOST_SHARE * budget.left
+            model, self._slack, ObjectiveSense.MAXIMISE, budget, MOST_SHARE * budget.left
         )
         if solved.solution is None:
             return None

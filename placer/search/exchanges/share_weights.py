@@ -13,7 +13,7 @@ from math import lcm
 import numpy as np
 
 from placer.linear import LinearProgram
-from placer_models.device_share import ShareAmounts, share_fits, share_left
+from placer_models.device_share import ShareAmounts, share_amounts_left, share_fits
 from placer_models.records import record
 
 MOST_SIZES = 8
@@ -80,7 +80,7 @@ def _fillings(sizes: Sequence[ShareAmounts], left: ShareAmounts) -> Iterator[Dev
             yield (count, *rest)
         if not share_fits(size, left):
             return
-        left, count = share_left(left, size), count + 1
+        left, count = share_amounts_left(left, size), count + 1
 
 
 def share_capacity_cut_weights(

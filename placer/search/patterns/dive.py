@@ -23,7 +23,7 @@ class NodeFilling:
     counts: NDArray[np.intp]
 
 
-def dive(
+def diving_heuristic(
     program: PatternMasterProgram, rng: np.random.Generator | None, stop: Callable[[], bool]
 ) -> list[NodeFilling]:
     """Return fillings of nodes; pods that are in none of them are left out.

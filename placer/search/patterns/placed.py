@@ -17,9 +17,9 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 from placer.search.binding import OfClass, bottlenecks
 from placer.search.budget import Budget
 from placer.search.cp import optimise_expression
-from placer.search.exchanges.lot_places import LotPlacer, PodNodes, lots_with_places
+from placer.search.exchanges.lot_places import LotPlacer, PodNodes, lot_placer_of_batch
 from placer.search.patterns.dearest import KnapsackProblem
-from placer.search.patterns.dive import NodeFilling, dive
+from placer.search.patterns.dive import NodeFilling, diving_heuristic
 from placer.search.patterns.program import (
     AlikeNodes,
     PatternMasterProgram,
@@ -27,7 +27,7 @@ from placer.search.patterns.program import (
     converge_bound,
     optimum_exceeds_bound,
 )
-from placer_models.goals import MEMBER_OF_MINIMUM_POINTS, Sense
+from placer_models.goals import MEMBER_OF_MINIMUM_POINTS, ObjectiveSense
 from placer_models.placement import Bottleneck
 from placer_models.problem.problem import Choices, Problem
 
@@ -91,7 +91,7 @@ def place_by_patterns(
     nothing = PatternSearchAnswer(None, known, [()] * levels, is_open=False)
     if list(values[:levels]) == known[:levels]:
         return nothing
-    places = lots_with_places(problem, start, budget, rng)
+    places = lot_placer_of_batch(problem, start, budget, rng)
     if places is None:
         return nothing
     search = _PatternSearch(places, values, known, rng)
@@ -230,7 +230,7 @@ class _PatternSearch:
         for number in range(MOST_DIVES):
             if budget.over or self._points(level) == limit:
                 break
-            filled = dive(program, self.rng if number else None, stop)
+            filled = diving_heuristic(program, self.rng if number else None, stop)
             if self._takes_over(level, program, filled):
                 better = True
         self.is_open = self.is_open or self._points(level) != limit
@@ -329,7 +329,9 @@ def choose_patterns(
         points[kind.level].append(kind.points * placed)
     for before, least in enumerate(program.kept):
         model.add(LinearExpr.sum(points[before]) >= least)
-    found = optimise_expression(model, LinearExpr.sum(points[level]), Sense.MAXIMISE, budget, share)
+    found = optimise_expression(
+        model, LinearExpr.sum(points[level]), ObjectiveSense.MAXIMISE, budget, share
+    )
     if found.solution is None:
         return []
     left = np.array([len(kind.pods) for kind in program.kinds], dtype=np.intp)

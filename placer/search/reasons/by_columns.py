@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from placer.counting.account import Account
-from placer.search.kept_blockers import KeptBlockers, NodeIndices
+from placer.search.kept_blockers import BlockerColumnCache, NodeIndices
 from placer.search.left_columns import LeftColumn
 from placer.search.reasons import node
 from placer.search.reasons.blocking import blocker_of_settled_demand
-from placer.search.reasons.question import PodOnNode, has_bound_pods
+from placer.search.reasons.question import PodOnNode, has_pool_bound_pods
 from placer.search.reasons.register import REASON_RULES, is_demand_settled_by_counting
 from placer_models.cluster import Node
 from placer_models.reasons import Blocker, RuleDemand
@@ -38,7 +38,7 @@ class NodeBlockerInputs(NamedTuple):
     """
 
     kinds: tuple[Node, ...]
-    kept: KeptBlockers
+    kept: BlockerColumnCache
     account_at: Callable[[int], Account]
     question: Callable[[int], PodOnNode]
     demands: Callable[[int], tuple[RuleDemand, ...]]
@@ -73,7 +73,7 @@ def blockers_of_many_nodes(
 def _facts(asked: PodOnNode, account: Account) -> int:
     """Return in bits what else decides what is demanded, and whether counting settles it."""
     pools = account.pools
-    singly = bool(pools.bound or account.affine) or has_bound_pods(asked)
+    singly = bool(pools.bound or account.affine) or has_pool_bound_pods(asked)
     return (
         _SHARED * pools.shared.in_use + _BEST_EFFORT * pools.best_effort.in_use + _SINGLE * singly
     )

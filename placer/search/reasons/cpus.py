@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from placer.counting.account import Account
 from placer.search.reasons.amounts import with_changed_requests
-from placer.search.reasons.question import PodOnNode, has_bound_pods
+from placer.search.reasons.question import PodOnNode, has_pool_bound_pods
 from placer.search.reasons.rule import (
     CPU,
     AskedAndLeft,
@@ -23,7 +23,7 @@ from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.effective import effective_exclusive
-from placer_models.files.errors import counted
+from placer_models.files.errors import number_with_noun
 from placer_models.kubernetes.insides import is_node_inside_known
 from placer_models.pod import PodSpec
 from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, QosClass, Strength
@@ -38,7 +38,7 @@ _WHOLE_NODE = "whole-node"
 
 def _floats(_: RuleDemand, asked: PodOnNode) -> bool:
     """Return whether CPUs are counted for the node as a whole, because no pod is bound there."""
-    return not has_bound_pods(asked)
+    return not has_pool_bound_pods(asked)
 
 
 def _owned(asked: PodOnNode) -> Iterator[RuleDemand]:
@@ -55,7 +55,7 @@ def _cpu_amounts(_: RuleDemand, asked: PodOnNode, account: Account) -> AskedAndL
 
 
 def _own_said(spec: PodSpec) -> str:
-    return counted(owned_cpu_count(spec), "CPU")
+    return number_with_noun(owned_cpu_count(spec), "CPU")
 
 
 def _cpus_per_numa_node(_: RuleDemand, asked: PodOnNode, account: Account) -> PerNumaNode:
@@ -133,7 +133,7 @@ def _milli(demand: RuleDemand, spec: PodSpec) -> str:
 
 
 def _cpus_said(spec: PodSpec) -> str:
-    return counted(spec.requests.cpu_milli / 1000, "CPU")
+    return number_with_noun(spec.requests.cpu_milli / 1000, "CPU")
 
 
 def say_which_pool_is_short(

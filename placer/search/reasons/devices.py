@@ -15,7 +15,7 @@ from placer.search.reasons.rule import (
     Said,
     demand_subject_key,
     demands_of_type,
-    listed,
+    listed_in_sentence,
 )
 from placer_models.device import GPU, FunctionSelector, is_mig_instance
 from placer_models.device_share import DeviceShare, device_capacity_of, whole_device_amounts
@@ -222,7 +222,7 @@ def _count(demand: RuleDemand, spec: PodSpec) -> str:
 
 
 def _shares(demand: RuleDemand, spec: PodSpec) -> str:
-    return listed(
+    return listed_in_sentence(
         [
             f"{share_text(request.share)} of {request.count} {request.type}"
             for request in _requests(spec, demand.subject)
@@ -303,7 +303,7 @@ def _say_joint(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Sa
         if (count := spec.requests.count_of(kind))
         and strategies.get(kind) is not DeviceRequestFanOut.APPLY_FOR_ALL
     ]
-    text = f"joint asks {listed(types)} side by side ({spec.joint.scope})"
+    text = f"joint asks {listed_in_sentence(types)} side by side ({spec.joint.scope})"
     return text, [other for other in others if other.subject in spec.joint.types]
 
 

@@ -8,7 +8,7 @@ from placer.search.reasons.guesses import depends_on_guessed_memory
 from placer.search.reasons.stages import NodesAtReasonStage
 from placer.state.out_of_time import OutOfTimeError, raise_if_out_of_time
 from placer_models.cluster import Instance, Node
-from placer_models.files.errors import counted
+from placer_models.files.errors import number_with_noun
 from placer_models.network import NODE_LEVEL, LevelRuleKind
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.policy import GatherLevel
@@ -129,7 +129,7 @@ def level_blocker(gang: Gang, members: Sequence[Node], node: Node) -> Blocker | 
                 broken, word = count <= len(members), rule.level
             case LevelRuleKind.SPREAD:
                 broken = count > rule.count
-                word = f"at most {counted(rule.count, 'member')} in one {rule.level}"
+                word = f"at most {number_with_noun(rule.count, 'member')} in one {rule.level}"
             case LevelRuleKind.MULTIPLES:
                 broken = count % rule.count > 0
                 word = f"a multiple of {rule.count} members in one {rule.level}"

@@ -15,7 +15,7 @@ from placer_models.policy import BINDING
 from placer_models.reasons import Blocker
 
 
-def hangs_on_guess(
+def blocker_depends_on_guess(
     blocker: Blocker, spec: PodSpec, node: Node, running: Iterable[RunningPod]
 ) -> bool:
     """Return whether a blocker might not be there, were the memory of running pods elsewhere."""

@@ -19,7 +19,7 @@ from placer.search.reasons.rule import (
     owned_cpu_count,
 )
 from placer_models.affinity import AffinityTerm
-from placer_models.files.errors import counted
+from placer_models.files.errors import number_with_noun
 from placer_models.pod import PodSpec
 from placer_models.reasons import RuleDemand
 
@@ -93,7 +93,7 @@ def _affinity_inside(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec)
 def _anti_affinity_inside(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     apart = [term for term in spec.affinity if term.required and term.apart and term.inside]
     whom = f"pods with {affinity_labels_text(apart)}" if apart else "pods that keep away from it"
-    text = f"anti-affinity asks {counted(owned_cpu_count(spec), 'CPU')} apart from {whom}"
+    text = f"anti-affinity asks {number_with_noun(owned_cpu_count(spec), 'CPU')} apart from {whom}"
     return text, demands_of_rule("cpu-count", others)
 
 

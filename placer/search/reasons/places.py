@@ -9,7 +9,7 @@ from placer.search.reasons.rule import (
     ReasonRule,
     Said,
     demands_of_rule,
-    listed,
+    listed_in_sentence,
     owned_cpu_count,
     rule_demand_text,
 )
@@ -17,7 +17,7 @@ from placer.state.alignment import alignment_scopes_conflict, aligns_by_containe
 from placer_models.bound import numa_nodes_bound_to, with_bound_numa_nodes
 from placer_models.cluster import RunningPod
 from placer_models.effective import effective_alignment
-from placer_models.files.errors import counted
+from placer_models.files.errors import number_with_noun
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 from placer_models.reasons import RuleDemand
@@ -92,7 +92,7 @@ def _say_burst(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) 
         )
         return text, demands_of_rule("cpu-count", others)
     if pool := demands_of_rule("shared-pool", others):
-        cpus = counted(spec.requests.cpu_milli / 1000, "CPU")
+        cpus = number_with_noun(spec.requests.cpu_milli / 1000, "CPU")
         return f"constrained-burst asks {cpus} on NUMA nodes", pool
     return f"constrained-burst asks {_limit(demand, spec)}", ()
 
@@ -164,7 +164,7 @@ def alignment_reason_rule(rules: Mapping[str, ReasonRule]) -> ReasonRule:
         amounts = [d for d in others if rules[d.rule].is_amount or d.rule in limit]
         if not amounts:
             return f"alignment: {demand.word}", ()
-        wanted = listed([rules[amount.rule].brief(amount, spec) for amount in amounts])
+        wanted = listed_in_sentence([rules[amount.rule].brief(amount, spec) for amount in amounts])
         match policy:
             case AlignmentPolicy.SINGLE_NUMA_NODE:
                 how = "on one NUMA node"

@@ -77,7 +77,7 @@ class PodOnNode:
         )
 
 
-def has_bound_pods(asked: PodOnNode) -> bool:
+def has_pool_bound_pods(asked: PodOnNode) -> bool:
     """Return whether pods of a pool run on the node that may be bound to some of its NUMA nodes."""
     binding = (AlignmentPolicy.RESTRICTED, AlignmentPolicy.SINGLE_NUMA_NODE)
     return any(

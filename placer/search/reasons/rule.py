@@ -128,7 +128,7 @@ def demands_of_type(kind: str, demands: Iterable[RuleDemand]) -> list[RuleDemand
     return [demand for demand in demands if demand.subject == kind]
 
 
-def listed(parts: Sequence[str]) -> str:
+def listed_in_sentence(parts: Sequence[str]) -> str:
     """Return parts of a sentence one after the other."""
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from placer.search.reasons.register import REASON_RULES
 from placer_models.cluster import Instance
 from placer_models.placement import Unplaced
-from placer_models.pod import pods_of
+from placer_models.pod import pods_of_gangs
 from placer_models.reasons import (
     Blocked,
     FewMembers,
@@ -33,7 +33,7 @@ def are_all_pods_ruled_out(asked: Instance, left_out: Iterable[Unplaced]) -> boo
 
     """
     moves = asked.move_budget > 0 and bool(asked.homes or asked.could_leave)
-    opened = any(later_pods_may_make_nodes_fit(pod.spec) for pod in pods_of(asked.gangs))
+    opened = any(later_pods_may_make_nodes_fit(pod.spec) for pod in pods_of_gangs(asked.gangs))
     return all(
         any(_is_proof(reason, moves=moves, opened=opened) for reason in one.why) for one in left_out
     )

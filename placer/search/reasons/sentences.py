@@ -5,7 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from placer.search.reasons.text import GUESSED, blocked_nodes_text
-from placer_models.files.errors import counted, in_quotes, near_or_first_names, spelling_suggestion
+from placer_models.files.errors import (
+    in_quotes,
+    near_or_first_names,
+    number_with_noun,
+    spelling_suggestion,
+)
 from placer_models.network import LevelRuleKind
 from placer_models.pod import PodSpec
 from placer_models.reasons import (
@@ -187,6 +192,6 @@ def _level_rule_text(reason: LevelRuleReason) -> str:
         case LevelRuleKind.GATHER:
             return f"gather: all members that run are in one {rule.level}"
         case LevelRuleKind.SPREAD:
-            return f"spread: at most {counted(rule.count, 'member')} in one {rule.level}"
+            return f"spread: at most {number_with_noun(rule.count, 'member')} in one {rule.level}"
         case LevelRuleKind.MULTIPLES:
             return f"multiples: the members in a {rule.level} are a multiple of {rule.count}"

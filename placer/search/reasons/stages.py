@@ -11,7 +11,7 @@ from placer.search.budget import Budget
 from placer.search.kept_blockers import (
     NODES_AT_ONCE,
     AskBlockerByNode,
-    KeptBlockers,
+    BlockerColumnCache,
     LookAtMany,
     OverNodes,
 )
@@ -19,7 +19,7 @@ from placer.search.reasons.blocking import blocker_by_counting, blocker_of
 from placer.search.reasons.by_columns import NodeBlockerInputs, blockers_of_many_nodes
 from placer.search.reasons.domain_limits import LimitedDomains
 from placer.search.reasons.firsts import FirstAffinityPods, find_first_affinity_pods
-from placer.search.reasons.guesses import hangs_on_guess
+from placer.search.reasons.guesses import blocker_depends_on_guess
 from placer.search.reasons.question import OtherPods, PodOnNode
 from placer.search.reasons.register import all_rule_demands, is_lacking_by_counting
 from placer.state.fits import RuleInTheWay, fit_of
@@ -29,7 +29,7 @@ from placer.state.requirements import PodRequirements, pod_requirements_of, rele
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.incremental import PersistentTuple
 from placer_models.placement import Placement
-from placer_models.pod import Pod, PodSpec, pods_of
+from placer_models.pod import Pod, PodSpec, pods_of_gangs
 from placer_models.problem.problem import Fit
 from placer_models.reasons import Blocker, NoPlaceStage, RuleDemand
 from placer_models.relations import looks_at_others, topology_keys_asked
@@ -79,7 +79,7 @@ class NodesAtReasonStage:
     before: "NodesAtReasonStage | None" = None
     same: "tuple[NodesAtReasonStage, Collection[int]] | None" = None
     reaching: bool = False
-    kept: KeptBlockers | None = None
+    kept: BlockerColumnCache | None = None
     idle: bool = False
     firsts: FirstAffinityPods | None = field(default_factory=FirstAffinityPods)
     _known: dict[Hashable, Blocker | None] = field(default_factory=dict)
@@ -269,7 +269,7 @@ class NodesAtReasonStage:
         kind = self.kinds[index]
         fit = partial(self._fit, kind) if self.idle and not kind.homes else fit_of
         found = blocker_of(asked, account, demands, self.budget, fit)
-        if found and hangs_on_guess(found, ask.spec, asked.node, asked.running):
+        if found and blocker_depends_on_guess(found, ask.spec, asked.node, asked.running):
             return found._replace(guessed=True)
         return found
 
@@ -316,7 +316,7 @@ def nodes_at_filling_stages(
     """
     nodes, accounts, cache = Nodes.of(instance.nodes), before.accounts, before.cache
     affine = cache.problems.sums_of(accounts).affine
-    keys = _keys(accounts if affine else (), pods_of(asked.gangs))
+    keys = _keys(accounts if affine else (), pods_of_gangs(asked.gangs))
     asks, _ = pod_requirements_of(asked, affine=affine)
     relevant = cache.problems.batch_memo(
         (relevant_facts_of, asks), (), partial(relevant_facts_of, asks)
@@ -361,7 +361,7 @@ def nodes_at_filling_stages(
         first,
         kept=cache.blockers,
     )
-    pods = {pod.key: pod for pod in pods_of(asked.gangs)}
+    pods = {pod.key: pod for pod in pods_of_gangs(asked.gangs)}
     arrived = [RunningPod(pods[place.key], place) for place in placement.pods]
     touched = {nodes.position[place.node] for place in (*placement.pods, *asked.homes)}
     runs = before.running if asked is instance else running_by_node(asked)

@@ -4,7 +4,7 @@ from collections import Counter
 from functools import lru_cache
 
 from placer.search.reasons.register import REASON_RULES
-from placer.search.reasons.rule import listed
+from placer.search.reasons.rule import listed_in_sentence
 from placer_models.pod import PodSpec
 from placer_models.reasons import Blocker, RuleDemand
 from placer_models.taints import UNSCHEDULABLE
@@ -61,5 +61,5 @@ def text_of_blocker(blocker: Blocker, spec: PodSpec) -> str:
     demand, others = blocker.demand, blocker.others
     text, told = REASON_RULES[demand.rule].tell(demand, others, spec)
     rest = [REASON_RULES[o.rule].brief(o, spec) for o in others if o not in told]
-    text = f"{text}, beside {listed(rest)}" if rest else text
+    text = f"{text}, beside {listed_in_sentence(rest)}" if rest else text
     return f"{text}, {GUESSED}" if blocker.guessed else text

@@ -15,7 +15,7 @@ from placer_models.selectors import SelectorOperator
 from placer_models.spreading import OWN_PREFIX
 
 
-class KnownNames:
+class NamesKnownToNodes:
     """The names that nodes know: of labels, devices, amounts and sizes of pages."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:

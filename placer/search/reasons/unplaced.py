@@ -24,7 +24,7 @@ from placer.search.reasons.gangs import (
 from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.sentences import reason_sentences
 from placer.search.reasons.stages import NodesAtReasonStage, nodes_at_filling_stages
-from placer.search.reasons.unknown_names import KnownNames
+from placer.search.reasons.unknown_names import NamesKnownToNodes
 from placer.state.network import required_levels
 from placer.state.out_of_time import OutOfTimeError
 from placer.state.requirements import PodRequirements
@@ -32,7 +32,7 @@ from placer_models.cluster import Instance, Node, Nodes
 from placer_models.device import GPU, is_mig_instance
 from placer_models.left_out import LeftOut
 from placer_models.placement import NamespacedName, Placement, RejectedPlace, Unplaced
-from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of
+from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of_gangs
 from placer_models.reasons import (
     Blocked,
     DevicesHeldByCheckpoint,
@@ -68,7 +68,7 @@ def why_unplaced(
 
     """
     placed = {pod.key for pod in placement.pods}
-    if all(pod.key in placed for pod in pods_of(instance.gangs)):
+    if all(pod.key in placed for pod in pods_of_gangs(instance.gangs)):
         return ()
     whole = reason_budget(budget)
     stages = (
@@ -143,7 +143,7 @@ class _Reasons:
         self._pods: dict[Hashable, _Verdict] = {}
         self._told: dict[Hashable, tuple[tuple[str, ...], tuple[Reason, ...]]] = {}
         self._gangs: dict[Hashable, list[StagedReason]] = {}
-        self._names: KnownNames | None = None
+        self._names: NamesKnownToNodes | None = None
         self._group_of = {key: group for group in instance.groups for key in group.gangs}
         nodes = Nodes.of(instance.nodes)
         node_of = {place.key: nodes[nodes.position[place.node]] for place in placement.pods}
@@ -202,13 +202,13 @@ class _Reasons:
         if first is not None and pod.spec.requests.devices:
             nodes = Nodes.of(self._instance.nodes)
             kept = nodes.remembered(
-                checkpoint_held_devices, partial(checkpoint_held_devices, nodes)
+                device_counts_held_by_checkpoints, partial(device_counts_held_by_checkpoints, nodes)
             )
             yield from kept_from_pod_by_checkpoints(pod.spec, first.why, kept)
         if verdict.short is _NOT_LOOKED_AT:
             pass  # nor is there time for what else could be said
         elif verdict.short and verdict.short.when is NoPlaceStage.EMPTY:
-            self._names = self._names or KnownNames(self._instance.nodes)
+            self._names = self._names or NamesKnownToNodes(self._instance.nodes)
             yield from self._names.unknown_names(pod.spec)
         else:
             yield from self._moves
@@ -304,7 +304,7 @@ def _moves_allowed(asked: Instance) -> Iterator[MovesAllowed]:
         yield MovesAllowed(could, min(asked.move_budget, could))
 
 
-def checkpoint_held_devices(nodes: Sequence[Node]) -> dict[str, DevicesHeldByCheckpoint]:
+def device_counts_held_by_checkpoints(nodes: Sequence[Node]) -> dict[str, DevicesHeldByCheckpoint]:
     """Return type -> how many devices checkpoints keep from pods, for types with any."""
     devices: dict[str, int] = {}
     where: dict[str, set[str]] = {}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from placer.slots.amount_text import FIELDS, format_e8
-from placer.slots.resources import ZERO, add_amounts, shortages
+from placer.slots.resources import ZERO, add_amounts, profile_shortages
 from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.model import RequestedWorker, Worker, WorkerReserve, Workers, WorkerSpec
 from placer.slots.workers.place import NamedWorkers
@@ -81,7 +81,7 @@ class _Builder:
     ) -> Worker:
         its = self._worker(part, new, place)
         used = part.used.amounts()
-        for name, has, wants in shortages(its.total, used):
+        for name, has, wants in profile_shortages(its.total, used):
             say = str if name.endswith("_bytes") else format_e8
             place.at("used").fault(
                 f"slots use {say(wants)} {FIELDS.get(name, name)} of worker '{part.name}', "

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.slots.compiled import CompiledJob, RegionGang
-from placer.slots.resources import ZERO, ResourceAmounts, ResourceProfile, shortages
+from placer.slots.resources import ZERO, ResourceAmounts, ResourceProfile, profile_shortages
 from placer.slots.workers.default_slots import slots_per_worker
 from placer.slots.workers.model import SlotAllocation, Workers
 
@@ -96,7 +96,7 @@ def why_gang_lacks_slots(
         assert isinstance(slot, ResourceAmounts)  # A default slot fits every worker.
         if _held(workers, slot) < count:
             amounts = tuple(
-                (n, wants, has) for n, has, wants in shortages(workers.spec.total, slot)
+                (n, wants, has) for n, has, wants in profile_shortages(workers.spec.total, slot)
             )
             return GangWithoutSlots(gang, SlotTooLarge(group, amounts))
     if not allocation.settled:
@@ -113,7 +113,7 @@ def _misfits(job: CompiledJob, gang: RegionGang, workers: Workers) -> Sequence[t
 
 
 def _fits(total: ResourceAmounts, slot: ResourceProfile) -> bool:
-    return not isinstance(slot, ResourceAmounts) or not any(shortages(total, slot))
+    return not isinstance(slot, ResourceAmounts) or not any(profile_shortages(total, slot))
 
 
 def _held(workers: Workers, slot: ResourceAmounts) -> int:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from placer.slots.resources import ResourceAmounts
 from placer.slots.schema import NOTHING, AmountE8, Fraction, MemoryBytes, ResourceProfilePart
-from placer_models.files.part import MetadataPart, Name, Part
+from placer_models.files.part import DocumentMetadataPart, Name, Part
 
 
 class WorkerTotalPart(ResourceProfilePart):
@@ -68,7 +68,7 @@ class WorkersFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["Workers"]
-    metadata: MetadataPart = MetadataPart()
+    metadata: DocumentMetadataPart = DocumentMetadataPart()
     worker: WorkersSpecPart
     registered: tuple[RegisteredWorkerPart, ...] = ()
     pending: tuple[WorkerPart, ...] = ()

@@ -21,7 +21,7 @@ from placer.node.agent.run import AgentOptions, run_agent
 from placer.node.cgroups import CPUS, MEMS, Cgroups
 from placer.node.discover import take_inventory, to_machine
 from placer.node.mounts import kernel_cgroup_files
-from placer.node.state import COMMITTED, JOURNAL, AppliedState
+from placer.node.state import COMMITTED, JOURNAL, AppliedStateFolder
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.instance.node_file import node_placement_to_dict
@@ -122,7 +122,7 @@ class World:
         """Return the generation that is applied; 0: none, or something is being done."""
         if any((self.state / name).exists() for name in (JOURNAL, COMMITTED)):
             return 0
-        found = AppliedState(self.state).applied()
+        found = AppliedStateFolder(self.state).applied()
         return found.generation if found else 0
 
     def cpus(self, pod: str) -> str:
@@ -154,8 +154,8 @@ def _kill_at(dies_at: int) -> None:
         if dies_at < 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    perform_operation, commit = applying.perform_cgroup_operation, AppliedState.commit
-    applying.perform_cgroup_operation, AppliedState.commit = killing, committing
+    perform_operation, commit = applying.perform_cgroup_operation, AppliedStateFolder.commit
+    applying.perform_cgroup_operation, AppliedStateFolder.commit = killing, committing
 
 
 @pytest.fixture

@@ -27,10 +27,10 @@ from placer.node.errors import VanishedError
 from placer.node.host import HostMachine
 from placer.node.render.environment import systemd_environment_file
 from placer.node.render.systemd import systemd_property_for
-from placer.node.state import AppliedState
+from placer.node.state import AppliedStateFolder
 from placer.node.systemd_units import SystemdUnits
 from placer_models.cpuset import format_cpu_list
-from placer_models.environment import value_fault
+from placer_models.environment import environment_value_fault
 from placer_models.policy import QosClass
 
 if os.environ["PLACER_VM"] != "v2":
@@ -167,7 +167,7 @@ def test_containers_in_its_units_follow_documents(manager: Manager, tmp_path: Pa
     """
     cgroups = Cgroups(manager.kernel.files, manager.asks, [f"{TOP}/kubepods.slice"])
     host = HostMachine("n0", frozenset(range(8)), systemd=True)
-    state = AppliedState(tmp_path / "state")
+    state = AppliedStateFolder(tmp_path / "state")
     manager.asks.set("cri-containerd-cb.scope", [systemd_property_for("cpu.max", "150000 100000")])
     manager.asks.settle()
 
@@ -222,7 +222,7 @@ def test_it_reads_environment_files_as_they_are_meant(manager: Manager, tmp_path
     letters = "\\\"'`$#;= \tab%{}*~nr\ufeffé"
     values = [*awkward_values()]
     values += ["".join(draw.choices(letters, k=draw.randint(0, 12))) for _ in range(1000)]
-    values = [value for value in values if value_fault(value) is None]
+    values = [value for value in values if environment_value_fault(value) is None]
     env = tuple((f"PLACER_{i}", value) for i, value in enumerate(values))
     file, seen = tmp_path / "environment.systemd", tmp_path / "seen"
     file.write_text(systemd_environment_file(env))

@@ -20,7 +20,7 @@ from placer_models.kubernetes.checkpoints.go_types import (
     GoType,
     KubeletCheckpointError,
     go_map_type,
-    go_slice_type,
+    go_slice_of,
     go_struct_type,
     parse_go_json,
 )
@@ -69,16 +69,16 @@ def _version(ids: GoType) -> tuple[GoType, GoType]:
     )
     data = go_struct_type(
         "checkpoint.checkpointData",
-        GoField("PodDeviceEntries", "PodDeviceEntries", go_slice_type(entry)),
-        GoField("RegisteredDevices", "RegisteredDevices", go_map_type(TEXT, go_slice_type(TEXT))),
+        GoField("PodDeviceEntries", "PodDeviceEntries", go_slice_of(entry)),
+        GoField("RegisteredDevices", "RegisteredDevices", go_map_type(TEXT, go_slice_of(TEXT))),
     )
     return data, go_struct_type(
         "checkpoint.Data", GoField("Data", "Data", data), GoField("Checksum", "Checksum", CHECKSUM)
     )
 
 
-_V1 = _version(go_slice_type(TEXT))
-_V2 = _version(go_map_type(INT64, go_slice_type(TEXT), "checkpoint.DevicesPerNUMA"))
+_V1 = _version(go_slice_of(TEXT))
+_V2 = _version(go_map_type(INT64, go_slice_of(TEXT), "checkpoint.DevicesPerNUMA"))
 
 
 def read_device_manager_checkpoint(text: str) -> DeviceManagerState:

@@ -207,7 +207,7 @@ CPU_SET = GoType(
 )
 
 
-def go_slice_type(item: GoType) -> GoType:
+def go_slice_of(item: GoType) -> GoType:
     """Return the type of slices of an item type; None is a nil slice."""
 
     def read(value: object, path: str) -> list[Any] | None:

@@ -13,7 +13,7 @@ from placer_models.kubernetes.checkpoints.go_types import (
     GoField,
     go_map_type,
     go_pointer_to,
-    go_slice_type,
+    go_slice_of,
     go_struct_type,
     parse_go_json,
     raise_wrong_type,
@@ -86,12 +86,12 @@ _NUMA_NODE = go_struct_type(
     "state.NUMANodeState",
     GoField("NumberOfAssignments", "numberOfAssignments", INT),
     GoField("MemoryMap", "memoryMap", _BY_RESOURCE),
-    GoField("Cells", "cells", go_slice_type(INT)),
+    GoField("Cells", "cells", go_slice_of(INT)),
 )
-_BLOCKS = go_slice_type(
+_BLOCKS = go_slice_of(
     go_struct_type(
         "state.Block",
-        GoField("NUMAAffinity", "numaAffinity", go_slice_type(INT)),
+        GoField("NUMAAffinity", "numaAffinity", go_slice_of(INT)),
         GoField("Type", "type", replace(TEXT, name="v1.ResourceName")),
         GoField("Size", "size", UINT64),
     )
