@@ -55,7 +55,9 @@ class FlowTree:
 
     def add_job(self, name: str, weight_milli: int, group: str | None) -> Job:
         """Add a job to a group; without one, to the default group."""
-        if group is None and DEFAULT_GROUP not in self.flows and name != DEFAULT_GROUP:
+        if name == DEFAULT_GROUP:
+            raise ValueError(f"'{name}' is the group of jobs that name none; rename the job")
+        if group in (None, DEFAULT_GROUP) and DEFAULT_GROUP not in self.flows:
             self._check_new(name, weight_milli)
             self.add_group(DEFAULT_GROUP, ONE_MILLI, None)
         above = self.group(group or DEFAULT_GROUP)

@@ -367,11 +367,26 @@ def test_an_idle_job_can_be_forgotten() -> None:
     assert queue.report("a", now_us=60).service == 0
 
 
+def test_the_default_group_may_be_named_before_there_is_one() -> None:
+    """
+    A job that names it is where jobs that name none are.
+    """
+    queue = FairQueue()
+    queue.add_job("a", group="default")
+    queue.add_job("b")
+
+    assert list(queue.tree.group("default").children) == ["a", "b"]
+
+
 @pytest.mark.parametrize(
     ("attempt", "message"),
     [
         (lambda q: q.add_job("a"), "two flows are called 'a'; names are unique in the whole tree"),
         (lambda q: q.add_job(""), "a flow needs a name; got an empty one"),
+        (
+            lambda q: q.add_job("default"),
+            "'default' is the group of jobs that name none; rename the job",
+        ),
         (lambda q: q.add_job("c", group="nobody"), "there is no flow 'nobody'; add it first"),
         (lambda q: q.add_job("c", group="a"), "'a' is a job; only groups hold other flows"),
         (

@@ -5,6 +5,7 @@ from pathlib import Path
 from placer.queue.file.flows import group_of_job, read_flow_groups, take_name
 from placer.queue.file.lengths import read_job_thread_lengths
 from placer.queue.file.schema import MAX_THREADS, JobPart, QueueCapacityPart, QueueSimulationFile
+from placer.queue.model import DEFAULT_GROUP
 from placer.queue.simulation.scenario import (
     FlowGroupSpec,
     QueueScenario,
@@ -79,7 +80,7 @@ def _jobs(
     for i, part in enumerate(file.jobs):
         at = place.at("jobs", i)
         take_name(part.name, at, names)
-        if part.name in groups:
+        if part.name in groups or part.name == DEFAULT_GROUP:
             at.at("name").fault(f"'{part.name}' is also a group; rename one")
         job = _job(part, groups, capacity, at, f"{seed}/{part.name}")
         _check_running_on(job, capacity, busy, at)
