@@ -12,6 +12,8 @@ HERE = Path(__file__).resolve().parents[1]
 
 def environment_of(checkout: Path) -> dict[str, str]:
     """Return the environment in which a benchmark of here runs with the code of a checkout."""
+    if not (checkout / "placer" / "__init__.py").is_file():
+        raise SystemExit(f"{checkout} is no checkout: there is no placer/__init__.py in it")
     paths = (checkout, checkout / "models", checkout / "cli", HERE / "benchmarks")
     return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
 

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from _checkouts import HERE
-from node_agent import PODS, Agent, root_cgroups
+from node_agent import PODS, Agent, end_on_sigterm, root_cgroups
 
 from placer.node.cgroups import Cgroups
 
@@ -52,6 +52,7 @@ class Drifts:
 
 def main(checkouts: dict[str, Path], drifts: int) -> None:
     """Start the agents, let cpusets drift turn about, and print the figures."""
+    end_on_sigterm()
     cgroups = root_cgroups()
     measured: list[Drifts] = []
     with tempfile.TemporaryDirectory() as folder:

@@ -120,8 +120,14 @@ def rss_mib(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
+def end_on_sigterm() -> None:
+    """Let SIGTERM end this process as Ctrl-C does, so that cgroups are removed."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
 def main(seconds: float) -> None:
     """Start an agent, measure it, end it, and clear up."""
+    end_on_sigterm()
     cgroups = root_cgroups()
     with tempfile.TemporaryDirectory() as name:
         begin = time.monotonic()

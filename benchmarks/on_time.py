@@ -258,6 +258,8 @@ if __name__ == "__main__":
     parser.add_argument("--worlds", default=",".join(WORLDS))
     parser.add_argument("--row", nargs="+", help=argparse.SUPPRESS)
     said = parser.parse_args()
+    if unknown := set(said.worlds.split(",")) - set(WORLDS):
+        parser.error(f"no such worlds: {', '.join(sorted(unknown))}; there are {', '.join(WORLDS)}")
     if said.row:
         print(json.dumps(measured(said.row)))
     else:

@@ -95,7 +95,8 @@ def report(title: str, instance: Instance, limit_s: float) -> None:
             took_s, answer = timed(perf_counter, solve, asked, options)
             assert isinstance(answer, Placed | PartlyPlaced)
             last = answer.tiers[-1]
-            proof = ", proven" if last.proven else f", bound {last.bound}, gap {last.gap}"
+            open_ = "" if last.bound is None else f", bound {last.bound}, gap {last.gap}"
+            proof = ", proven" if last.proven else open_ or ", no bound"
             proof = proof if engine is Engine.AUTO else ""
             show(engine.value, asked, answer.placement, took_s, proof)
 

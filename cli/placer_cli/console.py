@@ -1,5 +1,6 @@
 """The two streams: results go to standard output, all else to standard error."""
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,23 @@ if TYPE_CHECKING:
     from placer_cli.draw.canvas import Canvas
 
 
+NO_WIDTH = 80
+"""Columns of a page whose width nobody knows."""
+
+
 class _Stream(Console):
     """A console that prints what it is given: no markup, no guessed highlights."""
 
     def __init__(self, *, stderr: bool) -> None:
-        super().__init__(stderr=stderr, markup=False, highlight=False, emoji=False)
+        columns = os.environ.get("COLUMNS")
+        super().__init__(
+            stderr=stderr,
+            markup=False,
+            highlight=False,
+            emoji=False,
+            # Rich takes a width of 0 as it is; some terminals that have no size say 0.
+            width=NO_WIDTH if columns and not columns.strip("0") else None,
+        )
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print as Rich does, but words that are longer than a line are not cut off."""

@@ -92,7 +92,10 @@ def _missing(command: object, otherwise: str) -> str:
     ]
     if not needed:
         return otherwise
-    words = [f"{param.metavar}{'...' if param.nargs == -1 else ''}" for param in needed]
+    words = [
+        f"{param.metavar}{'...' if param.nargs == -1 and '...' not in param.metavar else ''}"
+        for param in needed
+    ]
     return f"{needed[-1].metavar} is missing: expected {' '.join(words)}"
 
 

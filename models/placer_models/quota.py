@@ -9,7 +9,7 @@ A number alone does not say how many devices there are (0 stands for any count o
 so ``bits`` and the count are kept beside it. The plain expression would silently give an answer
 for values that do not fit and for devices that do not exist; here both are refused (B6, B7).
 
-`EncodedQuotas` is what is stored and sent. What is compared fast is words of 64 bits, with no
+`BitPackedQuotas` is what is stored and sent. What is compared fast is words of 64 bits, with no
 field across two of them (`fields_per_word`).
 """
 
@@ -55,7 +55,7 @@ def encode_device_quotas(quotas: Sequence[int], bits: int) -> int:
         if not 0 <= quota < 1 << bits:
             raise IllegalQuotaError(
                 f"device {index + 1}: quota {quota} is outside 0 to {(1 << bits) - 1}, "
-                f"all that {bits} bits can say; encode with more bits"
+                f"all that a {bits}-bit field can say; encode with more bits"
             )
         number |= quota << index * bits
     return number

@@ -444,7 +444,7 @@ def _left_of(node: NodeState, parts: Sequence[ShareQuantity]) -> list[int]:
 
 
 def _load_of(load: StrategyNodeLoad | None) -> list[int]:
-    """Return the columns of each class that a strategy looks at (`Columns.loads`)."""
+    """Return the columns of each class that a strategy looks at (`NodeColumnLayout.loads`)."""
     if load is None:
         return []
     new, present = [0] * len(load.total), [0] * len(load.total)

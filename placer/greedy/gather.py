@@ -78,7 +78,7 @@ class _Looked:
 
 
 def _least(members: int, bound: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the least that a gathering of all members costs, as in `Gathering.cost`."""
+    """Return the least that a gathering of all members costs, as in `MembersOnOneNode.cost`."""
     *priced, lost, spare = bound
     return (-members, *priced, 0, lost, spare)
 

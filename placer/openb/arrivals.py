@@ -81,7 +81,9 @@ def _read(file: Path, seed: int) -> dict[str, NDArray[np.int64]]:
 
 
 def _whole_numbers(file: Path, name: str, array: NDArray[np.int64]) -> list[int]:
-    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+    if not isinstance(array, np.ndarray):  # NumPy returns a member that is no array as bytes
+        raise InputError(str(file), None, name, "is no array; expected one of whole numbers")
+    if array.ndim != 1 or array.dtype.kind not in "iu":
         message = f"is an array of {array.dtype} with {array.ndim} dimensions"
         raise InputError(str(file), None, name, f"{message}; expected one of whole numbers")
     found: list[int] = array.tolist()

@@ -158,7 +158,7 @@ def packed_words(free: _Quotas, bits: int, field_bits: int) -> Words:
     """
     if ((free < -1) | (free >> bits > 0)).any():
         raise IllegalQuotaError(
-            f"a quota is outside 0 to {(1 << bits) - 1}, all that {bits} bits can say"
+            f"a quota is outside 0 to {(1 << bits) - 1}, all that a {bits}-bit field can say"
         )
     if field_bits < bits:
         raise IllegalQuotaError(f"fields of {field_bits} bits cannot hold quotas of {bits}")

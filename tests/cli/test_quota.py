@@ -36,13 +36,25 @@ def test_the_table_shows_which_bits_are_whose(placer: Placer) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("encode 32 1 --bits 5", "device 1: quota 32 is outside 0 to 31, all that 5 bits can say"),
+        (
+            "encode 32 1 --bits 5",
+            "device 1: quota 32 is outside 0 to 31, all that a 5-bit field can say",
+        ),
         ("encode -- 20 -1", "device 2: '-1' is negative; an amount is 0 or more"),
         ("encode ten", "device 1: 'ten' is no amount; write a number"),
         ("encode", "QUOTA is missing"),
         ("decode 1Ki --bits 5 --devices 3", "'1Ki' is no encoded number; expected decimal digits"),
         ("decode 676500 --bits 5 --devices 3", "has 20 bits, but 3 devices of 5 bits have 15"),
         ("decode 5 --bits 0 --devices 3", "--bits is 0; it must be 1 or more"),
+        (
+            "decode 5 --bits 9999999999 --devices 3",
+            "--bits is 9999999999; it must be 1,024 or less",
+        ),
+        (
+            "decode 5 --bits 5 --devices 9999999999",
+            "--devices is 9999999999; it must be 10,000 or less",
+        ),
+        ("encode 1 --bits 9999999999", "--bits is 9999999999; it must be 1,024 or less"),
         ("decode 5 --bits 5 --devices -1", "--devices is -1; it must be 0 or more"),
         ("decode 5 --bits 5", "--devices is missing: it has no default"),
     ],

@@ -54,6 +54,13 @@ def test_the_width_of_the_terminal_is_respected(columns: str) -> None:
     assert max(map(len, out.splitlines())) <= int(columns)
 
 
+def test_a_width_of_0_is_none() -> None:
+    """
+    As where a terminal does not know its size, a page is 80 columns wide.
+    """
+    assert run("show", "summit", COLUMNS="0").stdout == run("show", "summit").stdout != b""
+
+
 def test_a_terminal_that_knows_ascii_only_gets_ascii() -> None:
     """
     Boxes and marks degrade; nothing fails to print.

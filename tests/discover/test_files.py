@@ -124,7 +124,11 @@ def test_what_is_no_dump_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "cut.tar.gz").write_bytes(whole[: len(whole) // 2])
 
     assert "shows no machine: there is no sys/devices/system/cpu" in refused(tmp_path / "empty")
-    assert "is no tar archive, or a damaged one" in refused(tmp_path / "text")
+    assert refused(tmp_path / "text") == (
+        f"{tmp_path / 'text'}: is no tar archive, or a damaged one: file could not be opened "
+        "successfully; expected the root of a Linux system, a copy of its /sys and /proc as a "
+        "folder or tar archive, or an XML file of hwloc"
+    )
     assert "is no tar archive, or a damaged one" in refused(tmp_path / "cut.tar.gz")
     assert refused(Path("/dev/null")) == "/dev/null: is neither a file nor a folder"
     assert refused(tmp_path / "none") == f"{tmp_path / 'none'}: does not exist"

@@ -1,6 +1,9 @@
 """Files of the trace: what they say, and every fault in them by row and column."""
 
+import zipfile
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -143,19 +146,40 @@ def test_all_faults_are_named_at_once(tmp_path: Path) -> None:
         ({"pods_7": [0], "noderank_7": [0, 2, 2]}, "noderank_7: there are 3 ranks; expected each"),
         ({"pods_7": [0.5], "noderank_7": [0, 1, 2]}, "pods_7: is an array of float64"),
         ({"pods_7": [[0]], "noderank_7": [0, 1, 2]}, "with 2 dimensions"),
+        (
+            {"pods_7": [timedelta(0)], "noderank_7": [0, 1, 2]},
+            "pods_7: is an array of timedelta64[us]",
+        ),
     ],
 )
 def test_a_fault_in_a_file_of_orders_names_the_array(
-    tmp_path: Path, arrays: dict[str, list[int]], message: str
+    tmp_path: Path, arrays: dict[str, list[Any]], message: str
 ) -> None:
     """
     A seed that is not there, a row beyond the list, ranks that are none, other arrays.
     """
     file = tmp_path / "orders.npz"
-    np.savez(file, **{name: np.array(values) for name, values in arrays.items()})
+    np.savez(file, **{name: np.array(values, _dtype_of(values)) for name, values in arrays.items()})
     with pytest.raises(InputError) as caught:
         read_arrival_order(file, 7, nodes=3, pods=5)
     assert message in str(caught.value)
+
+
+def _dtype_of(values: list[Any]) -> str | None:
+    return "m8[us]" if isinstance(values[0], timedelta) else None
+
+
+def test_a_member_that_is_no_array_is_told_so(tmp_path: Path) -> None:
+    """
+    Bytes under the name of an array.
+    """
+    file = tmp_path / "orders.npz"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("pods_7", b"01")
+        archive.writestr("noderank_7", b"012")
+    with pytest.raises(InputError) as caught:
+        read_arrival_order(file, 7, nodes=3, pods=5)
+    assert "pods_7: is no array; expected one of whole numbers" in str(caught.value)
 
 
 @pytest.mark.parametrize("content", [b"", b"name,cpu\n", b"PK\x03\x04 cut off", b"\x93NUMPY"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commands import Placer
-from openb.small_trace import trace, written
+from openb.small_trace import FIVE_COLUMNS, NODES, trace, written
 from placer.openb.policies import POLICIES, solve_options_for_policy
 from placer.openb.replay import (
     LeakError,
@@ -22,6 +22,7 @@ from placer.openb.trace import Trace, read_trace
 from placer.openb.words import TraceConverter
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
+from placer_cli.exits import Exit
 from placer_models.placement import NamespacedName
 from shared_files import shared
 
@@ -77,6 +78,18 @@ def test_what_is_left_behind_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Scheduler, "release", forgetful)
     with pytest.raises(LeakError, match="are not as they were"):
         replay_with_departures(trace(tmp_path), "best-fit", 1, 100, silent)
+
+
+def test_nodes_without_gpus_are_refused(tmp_path: Path, placer: Placer) -> None:
+    """
+    There is nothing of which the allocation could be a part.
+    """
+    bare = NODES.replace("2,T4", "0,").replace("2,V100", "0,")
+    nodes, pods, orders = map(str, written(tmp_path, nodes=bare, pods=FIVE_COLUMNS))
+    files = ["--nodes", nodes, "--pods", pods, "--sequence", orders, "--seed", "7"]
+    printed = placer("bench", "openb", *files, code=Exit.BAD_INPUT)
+    assert printed.err.startswith(f"placer: {nodes}: none of the nodes has GPUs")
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
 
 
 def test_the_command_prints_the_figures(tmp_path: Path, placer: Placer) -> None:

@@ -53,7 +53,7 @@ def test_the_sentence_comes_first(
     out = placer("plan", "buy", small(tmp_path), *BUY).out
 
     lines = [line.rstrip() for line in out.splitlines()]
-    assert lines[0] == "Buy 3 nodes for 4.50 EUR: no plan costs less, which is proven"
+    assert lines[0] == "Buy 3 nodes for 4.50 EUR: no plan costs less, which is proven."
     assert lines[1] == "6 pods get a place, all judged."
     assert any(line.split() == ["little", "3", "1.50", "EUR", "4.50", "EUR"] for line in lines)
     assert any(line.startswith("little: CPUs, 85 % in use") for line in lines)

@@ -97,7 +97,7 @@ def test_what_fits_no_word_is_refused() -> None:
     A quota beyond its field, or a field beyond a word: nothing is guessed.
     """
     with pytest.raises(
-        IllegalQuotaError, match="a quota is outside 0 to 31, all that 5 bits can say"
+        IllegalQuotaError, match="a quota is outside 0 to 31, all that a 5-bit field can say"
     ):
         packed_words(np.array([[1, 32]]), 5, 6)
     with pytest.raises(IllegalQuotaError, match="a field of 65 bits does not fit a word of 64"):

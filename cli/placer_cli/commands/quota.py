@@ -12,6 +12,9 @@ from placer_cli.output import Format, print_tree
 if TYPE_CHECKING:
     from placer_models.quota import BitPackedQuotas
 
+MOST_BITS = 1_024
+MOST_DEVICES = 10_000
+
 quota_app = command_group(
     "Encode the quotas of a node's devices in one number, and look into one.",
     "placer quota decode 676500 --bits 5 --devices 4",
@@ -24,7 +27,8 @@ def encode(
         list[str], typer.Argument(metavar="QUOTA", help="Of devices 1, 2, ...: 20, or 20Gi.")
     ],
     bits: Annotated[
-        int | None, number_option("Bits of each field; by default what the largest needs.", 1)
+        int | None,
+        number_option("Bits of each field; by default what the largest needs.", 1, MOST_BITS),
     ] = None,
     form: Annotated[Format, format_option("How the result is printed.")] = Format.TABLE,
 ) -> None:
@@ -50,8 +54,8 @@ def decode(
     number: Annotated[
         str, typer.Argument(metavar="NUMBER", help="Digits, or 3k as Kubernetes may write it.")
     ],
-    bits: Annotated[int, number_option("Bits of each field.", 1)],
-    devices: Annotated[int, number_option("How many devices there are.", 0)],
+    bits: Annotated[int, number_option("Bits of each field.", 1, MOST_BITS)],
+    devices: Annotated[int, number_option("How many devices there are.", 0, MOST_DEVICES)],
     form: Annotated[Format, format_option("How the result is printed.")] = Format.TABLE,
 ) -> None:
     """Read the quotas of devices out of a number."""

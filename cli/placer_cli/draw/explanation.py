@@ -56,7 +56,7 @@ MEANS = {
     "ask-less": "ask for less",
     "fewer-members": "fewer members",
     "move": "move running pods",
-    "end": "end running pods",
+    "end": "remove pods",
     "add-nodes": "add nodes",
 }
 """Kinds of changes in the words of people."""

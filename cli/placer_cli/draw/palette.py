@@ -14,7 +14,7 @@ OWNERS = tuple(
     Style(color=f"color({number})", reverse=True, bold=True)
     for number in (33, 166, 35, 133, 136, 168, 67, 101)
 )
-"""TableCell styles of owners, in turn: the letter stands on the owner's colour."""
+"""Styles of cells of owners, in turn: the letter stands on the owner's colour."""
 
 QUIET = Style(dim=True)
 """Free parts, and words that only support."""

@@ -80,8 +80,12 @@ def openb(
     replayed; 2 bad input.
     """
     from placer.openb.trace import read_trace
+    from placer_models.files.errors import InputError
 
     trace = read_trace(nodes, pods, sequence, seed)
+    if not trace.capacity_milli:
+        message = "none of the nodes has GPUs; how many of them are allocated is what is told"
+        raise InputError(str(nodes), None, "", message)
     from placer.openb.replay import ROUNDS, replay_arrivals, replay_with_departures
     from placer_cli.progress import counting_progress_bar
 

@@ -24,5 +24,5 @@ def draw_replay(found: ReplayResult, policy: str, canvas: Canvas) -> RenderableT
         f"{found.pods_per_second:,.0f} pods/s; a {calls} takes {found.call_ms(50):.2f} ms "
         f"(p50), {found.call_ms(99):.2f} ms (p99)"
     )
-    drawn = table(head, rows, canvas.width, numbers=head)
-    return Group(Text(first, STRONG), Text(), drawn, Text(), Text(speed))
+    drawn = (Text(), table(head, rows, canvas.width, numbers=head)) if rows else ()
+    return Group(Text(first, STRONG), *drawn, Text(), Text(speed))

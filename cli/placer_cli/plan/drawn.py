@@ -54,7 +54,7 @@ def _bought(
         yield Text("Nothing has to be bought: all pods fit on what is there.", STRONG)
         return
     nodes = count_text(sum(one.count for one in answer.mix), "node")
-    yield Text(f"Buy {nodes} for {price}: {_proof(question, answer)}", STRONG)
+    yield Text(f"Buy {nodes} for {price}: {_proof(question, answer)}.", STRONG)
     yield Text(_who(question, answer))
     yield ""
     yield drawing_with_title("What to buy", _mix(question, answer, canvas))
@@ -65,7 +65,7 @@ def _bought(
         yield drawing_with_title("Without one of them", _runners_up(question, answer, canvas))
     if answer.relaxed:
         yield ""
-        yield Text(f"The bound does not look at {_listed(answer.relaxed)}.", QUIET)
+        yield Text(f"The bound does not look at {_listed(answer.relaxed, 'or')}.", QUIET)
 
 
 def _proof(question: PlanQuestion, answer: PurchasePlan) -> str:

@@ -106,7 +106,7 @@ def allowed_device_sets(
 def count_offered_device_sets(
     board: LinkedDeviceClasses, size: int, free: ClassCounts, scope: DeviceScope = DeviceScope.NODE
 ) -> int:
-    """Return how many sets `offered_sets` returns, without listing any but partitions."""
+    """Return how many sets `offered_device_sets` returns, without listing any but partitions."""
     if board.honored:
         return len(allowed_device_sets(board, size, free, scope))
     return sum(

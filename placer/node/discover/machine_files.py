@@ -20,10 +20,11 @@ CPU = "sys/devices/system/cpu"
 NODE = "sys/devices/system/node"
 """The folder of its NUMA nodes."""
 
-NOT_A_DUMP = (
-    "shows no machine: there is no sys/devices/system/cpu in it; expected the root of a Linux "
-    "system, a copy of its /sys and /proc as a folder or tar archive, or an XML file of hwloc"
+A_DUMP_IS = (
+    "expected the root of a Linux system, a copy of its /sys and /proc as a folder or tar archive, "
+    "or an XML file of hwloc"
 )
+NOT_A_DUMP = f"shows no machine: there is no {CPU} in it; {A_DUMP_IS}"
 
 _MAX_LINKS = 40
 _LONGEST_PATH = 1024

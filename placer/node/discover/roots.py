@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from placer.node.discover.machine_files import (
+    A_DUMP_IS,
     CPU,
     MAX_READ_BYTES,
     NOT_A_DUMP,
@@ -119,7 +120,8 @@ def read_archive(path: Path) -> ArchiveMembers:
     except PermissionError as error:
         raise InputError(str(path), None, "", f"cannot be read: {error.strerror}") from None
     except _BROKEN as error:
-        message = f"is no tar archive, or a damaged one: {error}; {NOT_A_DUMP[19:]}"
+        why = str(error).partition(":\n")[0]  # tarfile goes on with a line for each compression
+        message = f"is no tar archive, or a damaged one: {why}; {A_DUMP_IS}"
         raise InputError(str(path), None, "", message) from None
     return ArchiveMembers(found)
 

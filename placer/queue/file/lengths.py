@@ -42,7 +42,7 @@ def read_job_thread_lengths(job: JobPart, place: DocumentLocation, seed: str) ->
         return (1,)
     threads = job.threads or len(units)
     if threads > len(units):
-        message = f"got {threads}; there are {len(units)} units of work to deal"
+        message = f"got {threads}; expected {len(units)} at most, one for each unit of work"
         place.at("threads").fault(message)
         return (1,)
     return dealt_evenly(units, threads)
