@@ -95,11 +95,13 @@ class StrategyCostBound:
 
     def _mean(self, layout: NodeState) -> tuple[list[float], list[float], list[float]]:
         nothing = [0.0] * self._columns.classes
-        # A layout of an earlier batch may be of a kind that no node is of any more.
+        # A layout of an earlier batch may be of a kind that is another one now, or none.
         fit = self._fits[layout.kind] if layout.kind < len(self._fits) else None
         if fit is None or fit.ask is None or layout.load is None:
             return nothing, nothing, nothing
         ask, total = fit.ask, layout.load.total
+        if not all(total[at] for at in ask.classes):
+            return nothing, nothing, nothing
         weights, adds = list(nothing), list(nothing)
         for at, has in enumerate(total):
             adds[at] = MILLION * ask.amounts[at] / has if has else 0.0

@@ -12,7 +12,9 @@ class NodeStateTable:
     """States of nodes by number, each with its row. Nodes that are alike share a state.
 
     Attributes:
-        layouts: One state of each layout: a kind, the widths of the cores, and the GPU boards.
+        layouts: One state of each layout: a kind, the widths of the cores, the GPU boards, and the
+            totals that a strategy looks at. Kinds are numbered anew in each batch, so a layout that
+            no node has any more may be of a kind that is another one now.
 
     """
 
@@ -77,7 +79,8 @@ class NodeStateTable:
         # By identity: nodes of one kind share their boards, which a state keeps alive.
         boards = tuple(id(bank.board) for bank in node.banks if bank.type == GPU)
         widths = frozenset((c.threads, c.efficient) for c in node.cores)
-        layout = self._layout_of.setdefault((node.kind, widths, boards), len(self.layouts))
+        totals = node.load and node.load.total
+        layout = self._layout_of.setdefault((node.kind, widths, boards, totals), len(self.layouts))
         if layout == len(self.layouts):
             self.layouts.append(node)
         return layout

@@ -1,6 +1,7 @@
 """Strategies of a Scheduler's calls: each has its own, and none is left over for the next."""
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -17,7 +18,7 @@ from placer_models.goals import TIERS_OF
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed
 from placer_models.policy import QosClass
-from scheduler.cluster import BOX, DEADLINE_S, EXACT, QUICK, check_fresh_count, pod
+from scheduler.cluster import BOX, DEADLINE_S, EXACT, QUICK, check_fresh_count, machine, pod
 
 OPTIONS = pytest.mark.parametrize("options", [QUICK, EXACT], ids=["greedy", "auto"])
 
@@ -71,6 +72,56 @@ def test_what_is_kept_changes_no_answer(strategy: NodeStrategy, options: SolveOp
 
     answer = expect(Placed, solve(fresh, limits))
     assert measure(fresh, decision.placement) == measure(fresh, answer.placement)
+
+
+LOADED = (
+    NodeStrategy.PACK,
+    NodeStrategy.SPREAD,
+    NodeStrategy.LEAST_REQUESTED,
+    NodeStrategy.MOST_BALANCED,
+)
+"""The strategies that look at what part of a node is asked for."""
+
+SMALL = machine(cores=8, numa_nodes=1, gpus=0, name="small")
+LARGE = machine(cores=32, numa_nodes=1, gpus=0, name="large")
+WITH_GPUS = machine(cores=8, numa_nodes=1, gpus=2, name="with-gpus")
+MIXED = {"x": SMALL, "y": SMALL, "z": LARGE, "g": WITH_GPUS}
+
+
+def drawn_batch(rng: Random, prefix: str) -> Batch:
+    """Return a few LS pods of three kinds."""
+    asked = ((2, 1, 0), (1, 2, 0), (1, 1, 1))
+    drawn = (rng.choice(asked) for _ in range(rng.choice((1, 1, 2, 5))))
+    pods = (
+        pod(f"{prefix}-{i}", cpus, QosClass.LS, gib=gib, gpus=gpus)
+        for i, (cpus, gib, gpus) in enumerate(drawn)
+    )
+    return Batch(tuple(map(lone_gang, pods)))
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(40), pytest.param(range(40, 1000), marks=pytest.mark.check)]
+)
+def test_what_was_kept_of_other_kinds_of_nodes_changes_no_place(seeds: range) -> None:
+    """
+    Cordons make other kinds of the same nodes. A Scheduler that has seen them places pods as one
+    that has not.
+    """
+    for seed in seeds:
+        rng = Random(seed)
+        scheduler = Scheduler([Node(name, kind) for name, kind in MIXED.items()])
+        for step in range(rng.randint(1, 6)):
+            if rng.random() < 0.4:
+                rng.choice((scheduler.cordon, scheduler.uncordon))(rng.choice(sorted(MIXED)))
+            else:
+                options = replace(QUICK, strategy=rng.choice(LOADED))
+                scheduler.place(drawn_batch(rng, f"a{step}"), DEADLINE_S, options=options)
+        fresh = Scheduler.restore(scheduler.snapshot())
+        last, options = drawn_batch(rng, "b"), replace(QUICK, strategy=rng.choice(LOADED))
+        warm, cold = (
+            one.place(last, DEADLINE_S, dry_run=True, options=options) for one in (scheduler, fresh)
+        )
+        assert warm.placement == cold.placement, seed
 
 
 @pytest.mark.parametrize("strategy", [None, *NodeStrategy])
