@@ -54,7 +54,9 @@ def holders_of(
         then = amounts(demand, fewer, account)
         if now is not None and then is not None:
             if then.left > now.left:
-                found.append(_holder(runner, placed, then.left - max(0, now.left)))
+                # Of what is there; where pods hold more than that, what this one holds of it.
+                missing = now.left if then.left < 0 else max(0, now.left)
+                found.append(_holder(runner, placed, then.left - missing))
         elif not is_lacking_by_counting(demand, fewer, account):
             found.append(_holder(runner, placed))
     return tuple(sorted(found, key=lambda one: (-(one.amount or 0), one.pod)))

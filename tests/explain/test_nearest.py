@@ -59,6 +59,21 @@ def test_the_node_that_lacks_least_comes_first_and_says_who_has_it() -> None:
     assert one.token == "not-now/device-count"
 
 
+def test_of_what_is_held_twice_over_each_pod_holds_its_own() -> None:
+    """
+    Three pods run with 4 of 5 licences each. No amount is negative.
+    """
+    asked = "{cpu: 1, example.com/licences: 4}"
+    running = "".join(f"  - {{name: t{i}, node: a, requests: {asked}}}\n" for i in range(3))
+    one = only_explanation(
+        "nodes: [{name: a, machine: small, extended: {example.com/licences: 5}}]\n"
+        "pods: [{name: check, requests: {cpu: 1, example.com/licences: 1}}]\n"
+        "running:\n" + running
+    )
+
+    assert holders(one) == [("t0", 4, False), ("t1", 4, False), ("t2", 4, False)]
+
+
 def test_a_node_that_only_needs_to_be_uncordoned_is_nearer_than_one_too_small() -> None:
     """
     What a node would not have even when empty is farther away than a rule that a person can lift.
