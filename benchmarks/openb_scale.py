@@ -35,7 +35,7 @@ from placer.openb.trace import Trace
 from placer.openb.words import TraceConverter, gpu_models_of
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
-from placer.search.by_columns.places import SimplePlacer
+from placer.search.by_columns.places import SimplePodPlacer
 from placer.search.options import SolveOptions
 from placer_models.cluster import Node
 from placer_models.pod import Gang
@@ -134,7 +134,7 @@ if __name__ == "__main__":
     if said.without_numba:
         sys.modules["numba"] = None  # type: ignore[assignment]  # As where it is not installed.
     if said.by_greedy:
-        SimplePlacer.find = lambda *_: None
+        SimplePodPlacer.find = lambda *_: None
     trace = trace_of(said.folder, said.copies)
     others = others_among(said.others, len(trace.nodes)) if said.others else ()
     main(trace, said.percent, said.singles, said.strategy, others)

@@ -21,7 +21,7 @@ from _random_mixes import random_mix
 from placer.plan.growth import GrowthCurve, solve_plan_at_scales
 from placer.plan.question import PlanQuestion
 from placer.plan.to_json import growth_to_json
-from placer.sweep.workers import LocalProcessWorkers
+from placer.sweep.workers import LocalProcessSweepWorkers
 
 ZONES = ("a", "b", "c")
 NODES = 8
@@ -58,7 +58,7 @@ def main() -> None:
     for processes in (1, 2):
         started_s, own_s, theirs_s = time.perf_counter(), cpu_s(RUSAGE_SELF), cpu_s(RUSAGE_CHILDREN)
         # One process of its own each time: starting it is part of the time.
-        workers = LocalProcessWorkers(processes)
+        workers = LocalProcessSweepWorkers(processes)
         curve = solve_plan_at_scales(cases, scales, work_limit=work, workers=workers)
         workers.close()
         seconds[processes] = time.perf_counter() - started_s

@@ -235,7 +235,7 @@ class Scheduler:
                 Scheduler does not know what their gangs ask for.
 
         Raises:
-            AlreadyRunningError: Pods of the batch run already.
+            PodAlreadyRunningError: Pods of the batch run already.
             BadPodError: A pod asks for what no pod may ask for, and none is to be skipped.
             ContradictionError: The batch contradicts itself.
             SolverError: Parts of Placer contradict each other: a defect of ours.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from placer.sweep.workers import DaskWorkers
+from placer.sweep.workers import DaskSweepWorkers
 
 DASK = pytest.param("Dask", marks=pytest.mark.check)
 NO_DASK = "Dask is not installed: pip install 'placer[dask]'"
@@ -54,13 +54,13 @@ class Cluster:
         found: str = json.loads(self.file.read_text())["address"]
         return found
 
-    def workers(self) -> DaskWorkers:
+    def workers(self) -> DaskSweepWorkers:
         """Return both workers, once they are there."""
         from distributed import Client
 
         with Client(self.address, set_as_default=False) as client:
             client.wait_for_workers(2, LONGEST_S)
-        return DaskWorkers(self.address)
+        return DaskSweepWorkers(self.address)
 
     def end(self) -> None:
         for process in reversed(self.processes):

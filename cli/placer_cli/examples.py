@@ -32,7 +32,7 @@ class BundledExample:
     text: str
 
 
-def every_example() -> list[BundledExample]:
+def every_bundled_example() -> list[BundledExample]:
     """Return all examples, those of the folder itself before those of its folders."""
     home = _home()
     paths = sorted(
@@ -42,7 +42,9 @@ def every_example() -> list[BundledExample]:
     return [_example(path.as_posix(), (home / path).read_text("utf-8")) for path in paths]
 
 
-def examples_named(names: Iterable[str], known: Sequence[BundledExample]) -> list[BundledExample]:
+def bundled_examples_named(
+    names: Iterable[str], known: Sequence[BundledExample]
+) -> list[BundledExample]:
     """Return the examples of these names.
 
     Raises:
@@ -61,7 +63,9 @@ def examples_named(names: Iterable[str], known: Sequence[BundledExample]) -> lis
     return list(found.values())
 
 
-def copy_examples(examples: Collection[BundledExample], folder: Path, *, force: bool) -> list[Path]:
+def copy_bundled_examples(
+    examples: Collection[BundledExample], folder: Path, *, force: bool
+) -> list[Path]:
     """Write examples below a folder, in `FOLDER`; return the files.
 
     Raises:

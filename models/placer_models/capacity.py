@@ -70,7 +70,7 @@ def format_amount(amount: int, unit: DeviceQuantityUnit) -> str:
             return str(amount)
 
 
-def quantity_unit_of_text(text: str) -> DeviceQuantityUnit:
+def device_quantity_unit_of_text(text: str) -> DeviceQuantityUnit:
     """Return the unit of an amount, judged by how it is written: ``5Gi``, ``30%``, ``200``."""
     if text.endswith("%"):
         return DeviceQuantityUnit.PERCENT
@@ -91,7 +91,7 @@ def parse_amount(
         ValueError: The text is no amount, 0, too large, or in another unit than the quantity.
 
     """
-    written = quantity_unit_of_text(text)
+    written = device_quantity_unit_of_text(text)
     if unit is not None and written not in (DeviceQuantityUnit.UNITS, unit):
         raise ValueError(f"got {text!r}, which is in {written}; expected {unit}, {_SUCH_AS[unit]}")
     unit = unit or written

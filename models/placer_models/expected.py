@@ -146,7 +146,7 @@ class _Positions(NamedTuple):
     several: tuple[tuple[int, int, int], ...]
 
 
-class ExpectedNodeFillings:
+class ExpectedGpuFills:
     """The fills of the nodes that the same shapes may come to; prices do not matter to them.
 
     Attributes:
@@ -258,7 +258,7 @@ class ExpectedNodeFillings:
 class NodeWorths:
     """What nodes that the same shapes may come to are worth: their fill and what prices add."""
 
-    def __init__(self, demand: ExpectedDemand, fills: ExpectedNodeFillings) -> None:
+    def __init__(self, demand: ExpectedDemand, fills: ExpectedGpuFills) -> None:
         """Begin with no node known.
 
         Args:

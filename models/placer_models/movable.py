@@ -14,7 +14,7 @@ from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
-class MisfitGroup:
+class MisfitsLeavingTogether:
     """Running pods in breach of a rule, which either all leave or all stay as they are.
 
     Attributes:
@@ -41,7 +41,7 @@ class MovablePods:
     """
 
     fitting: frozenset[NamespacedName] = frozenset()
-    misplaced: tuple[MisfitGroup, ...] = ()
+    misplaced: tuple[MisfitsLeavingTogether, ...] = ()
 
 
 def may_move(running: RunningPod, node: Node) -> bool:

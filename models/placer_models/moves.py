@@ -14,7 +14,7 @@ from typing import Protocol
 from placer_models.bound import numa_nodes_bound_to, pool_on_numa_nodes, with_bound_numa_nodes
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.cpuset import CpuSet
-from placer_models.movable import MisfitGroup, MovablePods, may_move
+from placer_models.movable import MisfitsLeavingTogether, MovablePods, may_move
 from placer_models.placement import Move, NamespacedName, Placement, PodPlacement, pod_or_gang_title
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import QosClass
@@ -126,7 +126,7 @@ def with_movable_pods(
 
 
 def movable_instance(
-    instance: Instance, movable: MovablePods, leaving: Collection[MisfitGroup] = ()
+    instance: Instance, movable: MovablePods, leaving: Collection[MisfitsLeavingTogether] = ()
 ) -> Instance:
     """Return the question in which fitting pods, and the misplaced pods leaving, want a place."""
     if movable == MovablePods():
@@ -186,7 +186,9 @@ def _subjects(group: Collection[RunningPod]) -> Iterator[str]:
             yield pod_or_gang_title(one.pod.namespace, one.placement.gang)
 
 
-def _misplaced(group: frozenset[NamespacedName], asked: Instance, blamed: Blamed) -> MisfitGroup:
+def _misplaced(
+    group: frozenset[NamespacedName], asked: Instance, blamed: Blamed
+) -> MisfitsLeavingTogether:
     """Return the rules that pods break if they alone come anew to where they are."""
     faults = _faults_at_home(asked, blamed)
     gangs = {pod_or_gang_title(*gang.key) for gang in asked.gangs}
@@ -199,7 +201,7 @@ def _misplaced(group: frozenset[NamespacedName], asked: Instance, blamed: Blamed
                 broken[home.key, fault.rule] = None
             if own:
                 leaving.add(home.key)
-    return MisfitGroup(group, tuple(broken), frozenset(leaving))
+    return MisfitsLeavingTogether(group, tuple(broken), frozenset(leaving))
 
 
 def with_unplaced_at_home(instance: Instance, placement: Placement) -> Placement:

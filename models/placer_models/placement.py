@@ -173,7 +173,7 @@ class BoundSource(StrEnum):
     """The model of the batch, pod by pod and node by node."""
 
 
-class Bottleneck(NamedTuple):
+class TierBottleneck(NamedTuple):
     """A resource of some nodes: with more of it there, a bound would be further away.
 
     Attributes:
@@ -205,7 +205,7 @@ class TierValue(NamedTuple):
     bound: int | None
     proven: bool
     bound_from: BoundSource | None = None
-    binds: tuple[Bottleneck, ...] = ()
+    binds: tuple[TierBottleneck, ...] = ()
 
     @property
     def tried(self) -> bool:

@@ -163,7 +163,7 @@ class UnknownName(TypeChecked):
 
 
 @dataclass(frozen=True, slots=True)
-class DevicesHeldByCheckpoint(TypeChecked):
+class DevicesHeldByCheckpointReason(TypeChecked):
     """Checkpoints of kubelets keep devices from the pod that nobody in the instance holds.
 
     Attributes:
@@ -295,7 +295,7 @@ Reason = (
     | ReasonTimeout
     | NotFound
     | UnknownName
-    | DevicesHeldByCheckpoint
+    | DevicesHeldByCheckpointReason
     | MovesAllowed
     | RejectedPlaceReason
     | LevelRuleReason

@@ -387,7 +387,7 @@ def later_pods_may_make_nodes_fit(spec: PodSpec) -> bool:
     return any(relation.may_open(spec) for relation in RELATIONS)
 
 
-def outside_pod_matcher(askers: Askers) -> Lookout:
+def outside_pod_finder(askers: Askers) -> Lookout:
     """Return what sees what pods see, by any of the rules, in pods beyond their nodes."""
     each = [relation.lookout(askers) for relation in RELATIONS]
 

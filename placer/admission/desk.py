@@ -11,7 +11,7 @@ from time import monotonic
 
 from placer.admission.foresight import RunningWorkload
 from placer.admission.placing import LEAST_TIME_S
-from placer.admission.trial import PlacementTrial, TriedTogether, unplaced_in_decision
+from placer.admission.trial import TrialCluster, TriedTogether, unplaced_in_decision
 from placer.admission.workload import (
     AdmissionRound,
     AdmittedWorkload,
@@ -118,7 +118,7 @@ class Admission:
         # What starts in a round starts together: the order of the queue has had its say by then.
         options = replace(options or SolveOptions(), order=BatchOrder.LARGEST_FIRST)
         ends_s = monotonic() + deadline_s
-        trial = PlacementTrial(
+        trial = TrialCluster(
             self.scheduler,
             self._waiting,
             self._ends(),
@@ -173,7 +173,7 @@ class Admission:
             length_us = ticket.unit.length_us
             yield RunningWorkload(None if length_us is None else ticket.start_us + length_us, pods)
 
-    def _picked(self, trial: PlacementTrial, now_us: int) -> list[QueuePick]:
+    def _picked(self, trial: TrialCluster, now_us: int) -> list[QueuePick]:
         """Dispatch what may start in the cluster of a trial, in order of fairness."""
         picks: list[QueuePick] = []
         while len(picks) < self.most_units:
@@ -186,7 +186,7 @@ class Admission:
                 break
         return picks
 
-    def _taken(self, trial: PlacementTrial, ends_s: float, options: SolveOptions) -> Decision:
+    def _taken(self, trial: TrialCluster, ends_s: float, options: SolveOptions) -> Decision:
         """Place together what a trial has taken, if that leaves nothing out and puts nothing off.
 
         Raises:
@@ -221,7 +221,7 @@ class Admission:
     def _reserved_unit(self) -> DispatchUnit | None:
         return self.queue.reserved.unit if self.queue.reserved else None
 
-    def _reserved(self, trial: PlacementTrial) -> ReservedWorkload | None:
+    def _reserved(self, trial: TrialCluster) -> ReservedWorkload | None:
         reserved = self.queue.reserved
         if reserved is None or str(reserved.unit.key) not in self._waiting:
             return None

@@ -40,7 +40,7 @@ class _Try(NamedTuple):
     decisions: tuple[Decision, ...]
 
 
-class PlacementTrial:
+class TrialCluster:
     """Copies of a cluster on which workloads are placed one by one, by the fast path.
 
     It tells the queue what fits, and what is known of the time to come

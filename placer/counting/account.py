@@ -13,7 +13,7 @@ from placer.counting.node_resources import (
     resources_of_empty_node,
     with_taken,
 )
-from placer.counting.pools import Pools, pools_left, pools_with_floating_pods
+from placer.counting.pools import Pools, pools_after_floating_pods, pools_left
 from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.pod import PodSpec
@@ -99,7 +99,7 @@ def account_after(node: Node, account: Account, came: Collection[RunningPod]) ->
     tenants, affine = _sides_with(account.tenants, account.affine, came)
     return Account(
         cores=account.cores,
-        pools=pools_with_floating_pods(account.pools, specs),
+        pools=pools_after_floating_pods(account.pools, specs),
         memory=memory_after(account.memory, came),
         devices=devices_after(account.devices, came),
         resources=with_taken(account.resources, specs),

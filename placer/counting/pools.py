@@ -115,7 +115,7 @@ def pools_after(pools: Pools, came: Iterable[tuple[QosClass, Iterable[int]]]) ->
     return Pools(smaller(pools.shared, owned), smaller(pools.best_effort, exclusive), pools.bound)
 
 
-def pools_with_floating_pods(pools: Pools, came: Iterable[PodSpec]) -> Pools:
+def pools_after_floating_pods(pools: Pools, came: Iterable[PodSpec]) -> Pools:
     """Return the pools once pods that own no CPU have come to float in them."""
     shared, best_effort = list[int](), list[int]()
     for spec in came:

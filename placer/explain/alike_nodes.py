@@ -23,7 +23,7 @@ Sorts = Sequence[int]
 """The number of each node's sort; nodes of one sort are alike."""
 
 
-def groups_of_alike_nodes(instance: Instance, baseline: StartingAccounts) -> Sorts | None:
+def alike_node_group_numbers(instance: Instance, baseline: StartingAccounts) -> Sorts | None:
     """Return the sorts of an instance's nodes, for the gangs that wait in it.
 
     They hold with changes, too: pods that ask for less, or give something up, tell no more nodes

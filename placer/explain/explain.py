@@ -6,7 +6,7 @@ from functools import partial
 from itertools import chain
 from time import monotonic
 
-from placer.explain.alike_nodes import AlikeNodeSample, groups_of_alike_nodes
+from placer.explain.alike_nodes import AlikeNodeSample, alike_node_group_numbers
 from placer.explain.explanation import (
     Explanation,
     FunnelStep,
@@ -24,7 +24,7 @@ from placer.explain.trial import TrialOutcome
 from placer.search.baseline import starting_accounts_of
 from placer.search.budget import Budget
 from placer.search.options import SolveOptions
-from placer.search.reasons.gangs import level_blocker
+from placer.search.reasons.gangs import level_rule_blocking_node
 from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.sentences import reason_sentences
 from placer.search.reasons.text import FEW_KINDS
@@ -100,7 +100,9 @@ def explain(
         same = near is not None and not placement.pods and settled.running is instance.running
         baseline = near.after.before if near and same else starting_accounts_of(settled)
         of_all = [gangs for (_, gangs), looked in zip(shapes, looked_for, strict=True) if looked]
-        sorts = groups_of_alike_nodes(with_only_waiting_gangs(settled, [*chain(*of_all)]), baseline)
+        sorts = alike_node_group_numbers(
+            with_only_waiting_gangs(settled, [*chain(*of_all)]), baseline
+        )
         alike = None if sorts is None else AlikeNodeSample(settled, baseline, sorts)
     if near and alike is not None:
         near.sorts = indices_of_alike_nodes(instance.nodes, alike.sorts)
@@ -170,7 +172,7 @@ class _Nearest:
         placed = frozenset({*came, *(place.key for place in self.placement.pods)})
         nodes = {node.name: node for node in self.instance.nodes}
         members = [nodes[place.node] for place in more.pods]
-        barred = partial(level_blocker, gang, members) if members else None
+        barred = partial(level_rule_blocking_node, gang, members) if members else None
         ask = PodRequirements(pod.spec, required_levels(gang), pod.namespace)
         try:
             stage = self.after.stage(more, part)

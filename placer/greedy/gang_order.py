@@ -16,7 +16,7 @@ Order = Callable[[Problem], Callable[[ProblemGang], _SortKey]]
 """Makes the sort key for the gangs of a problem."""
 
 
-def largest_first(problem: Problem) -> Callable[[ProblemGang], _SortKey]:
+def largest_gang_first_key(problem: Problem) -> Callable[[ProblemGang], _SortKey]:
     """Order by GPUs, then CPUs, then memory: what is hard to place has the first choice.
 
     The gang's largest pod is compared before all of its pods together; a gathered gang
@@ -32,7 +32,7 @@ def largest_first(problem: Problem) -> Callable[[ProblemGang], _SortKey]:
     return key
 
 
-def most_value_first(problem: Problem) -> Callable[[ProblemGang], _SortKey]:
+def most_value_gang_first_key(problem: Problem) -> Callable[[ProblemGang], _SortKey]:
     """Order by the points that a gang's minimum gives for its share of the fleet."""
     free = (
         sum(sum(bank.free) for node in problem.nodes for bank in node.banks if bank.type == GPU),

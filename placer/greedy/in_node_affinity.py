@@ -25,7 +25,7 @@ from placer_models.problem.node_state import (
     affinity_sides_of_guests,
 )
 from placer_models.problem.problem import Choice, Fit, Problem, Shape
-from placer_models.problem.tasks import InNodeAffinity, InNodeAffinityTerm
+from placer_models.problem.tasks import InNodeAffinity, NumaOrCoreAffinityTerm
 
 AffinityPlaces = frozenset[tuple[AffinityLevel, int]]
 """(level, index of a core class or cell) for places of a node."""
@@ -97,7 +97,7 @@ def _pairs(affinity: InNodeAffinity, level: AffinityLevel, guests: _Guests) -> i
     return sum(affinity.pairs_with(side, level) for side, _ in guests)
 
 
-def _bars(affinity: InNodeAffinity, terms: Sequence[InNodeAffinityTerm], crowd: int) -> Bars:
+def _bars(affinity: InNodeAffinity, terms: Sequence[NumaOrCoreAffinityTerm], crowd: int) -> Bars:
     def bars(level: AffinityLevel, guests: _Guests) -> bool:
         sides = affinity_sides_of_guests(guests)
         return (
@@ -170,7 +170,7 @@ def core_class_with_guest(c: CoreClass, shape: Shape, guest: Guest | None) -> Co
     return c._replace(guests=c.guests | {guest})
 
 
-def with_guest_in_cells(
+def cells_with_guest(
     node: NodeState,
     cells: tuple[Cell, ...],
     shape: Shape,
@@ -255,7 +255,7 @@ class InNodeAffinityFirsts:
             for term in self._needs(self._problem.pods[pod], counts)
         )
 
-    def _needs(self, shape: int, counts: Mapping[int, int]) -> Iterator[InNodeAffinityTerm]:
+    def _needs(self, shape: int, counts: Mapping[int, int]) -> Iterator[NumaOrCoreAffinityTerm]:
         """Yield the terms that a placed pod of the shape has to keep."""
         affinity = self._problem.shapes[shape].in_node_affinity
         for position, term in enumerate(affinity.terms if affinity else ()):
@@ -268,7 +268,7 @@ class InNodeAffinityFirsts:
     def _holds(
         self,
         shape: int,
-        term: InNodeAffinityTerm,
+        term: NumaOrCoreAffinityTerm,
         choice: Choice,
         present: Mapping[tuple[int, AffinityLevel, int], list[int]],
     ) -> bool:
@@ -296,6 +296,6 @@ class InNodeAffinityFirsts:
         for cell in sorted(cells):
             yield AffinityLevel.NUMA, cell
 
-    def _meant(self, term: InNodeAffinityTerm, placed: NDArray[np.int64]) -> int:
+    def _meant(self, term: NumaOrCoreAffinityTerm, placed: NDArray[np.int64]) -> int:
         shapes = [side for side in term.matches if side < len(self._problem.shapes)]
         return int(placed[shapes].sum())

@@ -13,7 +13,7 @@ from placer_models.links.allowed import (
     allowed_device_sets,
     count_offered_device_sets,
     free_counts_within_scope,
-    is_partition,
+    is_set_in_partition_table,
 )
 from placer_models.links.board import LinkedDeviceClasses
 from placer_models.links.permitted import best_permitted_devices
@@ -185,7 +185,9 @@ def _sets(
             first, (selection.counts for selection in allowed_device_sets(board, size, mine))
         )
     others = _by_groups(wish, lead, board, free)
-    return chain(first, (c for c in others if not board.honored or is_partition(board, c)))
+    return chain(
+        first, (c for c in others if not board.honored or is_set_in_partition_table(board, c))
+    )
 
 
 def _by_groups(

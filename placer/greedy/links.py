@@ -3,7 +3,7 @@
 from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.device import GPU
 from placer_models.goals import PARTITIONS, POD_PAIR_MINIMUM, POD_PAIR_SUM
-from placer_models.links.allowed import is_partition
+from placer_models.links.allowed import is_set_in_partition_table
 
 
 def _outside_partitions(place: PlaceInside) -> int:
@@ -13,7 +13,7 @@ def _outside_partitions(place: PlaceInside) -> int:
         bank.type == GPU
         and bank.board.partitions is not None
         and gpus is not None
-        and not is_partition(bank.board, gpus.counts)
+        and not is_set_in_partition_table(bank.board, gpus.counts)
         for bank in place.node.banks
     )
 

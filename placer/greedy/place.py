@@ -4,7 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from placer.greedy.cache import GreedyCache
-from placer.greedy.gang_order import Order, hardest_first, largest_first, most_value_first
+from placer.greedy.gang_order import (
+    Order,
+    hardest_first,
+    largest_gang_first_key,
+    most_value_gang_first_key,
+)
 from placer.greedy.gather import gather_on_one_node
 from placer.greedy.levels import nodes_for_next_member, place_at_levels
 from placer.greedy.node_table import GreedyNodeTable
@@ -34,7 +39,7 @@ class PlacementUnit:
 def place_greedily(
     problem: Problem,
     *,
-    order: Order = largest_first,
+    order: Order = largest_gang_first_key,
     cache: GreedyCache | None = None,
     stop: Stop | None = None,
     scorer: NodeScorer | None = None,
@@ -148,7 +153,7 @@ def _attempts(
         if _complete(table, level, units):
             return
     if failed:
-        yield _Attempt(_sorted(units, problem, most_value_first), minima_first=True)
+        yield _Attempt(_sorted(units, problem, most_value_gang_first_key), minima_first=True)
 
 
 def _sorted(

@@ -7,9 +7,9 @@ from placer.greedy.bound import pool_bindings_after, pools_after_owning
 from placer.greedy.cores import NO_CORES, core_class_after
 from placer.greedy.exclusivity import with_exclusive_hold_on_cells, with_exclusive_hold_on_cores
 from placer.greedy.in_node_affinity import (
+    cells_with_guest,
     core_class_with_guest,
     pod_as_affinity_guest,
-    with_guest_in_cells,
 )
 from placer.greedy.mig import banks_after
 from placer.greedy.shares import after_shares
@@ -47,7 +47,7 @@ def node_state_after(node: NodeState, shape: Shape, fit: Fit, choice: Choice) ->
     cells = _pinned(node.cells, choice)
     cells = with_exclusive_hold_on_cells(node, cells, fit, choice)
     cells = pools_after_owning(node, cells, shape, choice)
-    cells = with_guest_in_cells(node, cells, shape, choice, guest)
+    cells = cells_with_guest(node, cells, shape, choice, guest)
     return replace(
         node,
         cells=cells,

@@ -22,7 +22,7 @@ from placer_models.device_share import (
     whole_device_amounts,
 )
 from placer_models.expected import (
-    ExpectedNodeFillings,
+    ExpectedGpuFills,
     NodeLeft,
     NodeWorths,
     alike_counted_together,
@@ -68,8 +68,8 @@ def _outlook(demand: ExpectedDemand, open_: tuple[bool, ...]) -> NodeWorths:
 
 
 @lru_cache(maxsize=MOST_OUTLOOKS)
-def _fills(demand: ExpectedDemand, open_: tuple[bool, ...]) -> ExpectedNodeFillings:
-    return ExpectedNodeFillings(demand, open_)
+def _fills(demand: ExpectedDemand, open_: tuple[bool, ...]) -> ExpectedGpuFills:
+    return ExpectedGpuFills(demand, open_)
 
 
 _lefts: WeakKeyDictionary[JudgedNode, NodeLeft] = WeakKeyDictionary()

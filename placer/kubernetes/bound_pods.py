@@ -181,7 +181,7 @@ def _runners(
 
 
 @dataclass(slots=True)
-class KubeRunningPods:
+class RunningPodsOfKubeNode:
     """The pods of one node.
 
     Attributes:
@@ -205,7 +205,7 @@ class KubeRunningPods:
     pinned: CpuSet
 
 
-def pods_bound_to_node(
+def read_pods_bound_to_node(
     joined: NodeFromObjects,
     topology: NodeResourceTopologyPart | None,
     devices: DeviceObjectPart | None,
@@ -215,7 +215,7 @@ def pods_bound_to_node(
     specs: dict[PodSpec, PodSpec],
     summary: DumpSummary,
     fault: Callable[[ObjectError], None],
-) -> KubeRunningPods:
+) -> RunningPodsOfKubeNode:
     """Return the pods of a node with what they hold.
 
     What a pod was given is in its annotations, or else in what its node's agent says of it. A
@@ -235,7 +235,7 @@ def pods_bound_to_node(
         one.asked = replace(one.asked, spec=specs.setdefault(one.asked.spec, one.asked.spec))
         read.append(one)
     pinned: CpuSet = frozenset().union(*(one.cpus for one in read if _is_pinned(one.part)))
-    found = KubeRunningPods(
+    found = RunningPodsOfKubeNode(
         [],
         reader.unknown,
         reader.unasked,

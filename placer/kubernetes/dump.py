@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from placer.kubernetes.bound_pods import KubeRunningPods, pods_bound_to_node
+from placer.kubernetes.bound_pods import RunningPodsOfKubeNode, read_pods_bound_to_node
 from placer.kubernetes.claims import WaitingPodClaims
 from placer.kubernetes.closing import (
     close_doubted_nodes,
@@ -224,7 +224,7 @@ def _bound_here(
     reading: PodRequestContext,
     specs: dict[PodSpec, PodSpec],
     summary: DumpSummary,
-) -> KubeRunningPods:
+) -> RunningPodsOfKubeNode:
     """Return the pods of a node; if one of them contradicts it, the node is closed.
 
     Nobody knows what the pods of a closed node hold there, and it does not matter: nothing comes.
@@ -234,7 +234,7 @@ def _bound_here(
         topology, devices, summary = None, None, DumpSummary()
         pods = [without_allocation_records(part) for part in pods]
     before = len(objects.faults)
-    here = pods_bound_to_node(
+    here = read_pods_bound_to_node(
         joined, topology, devices, pods, held, reading, specs, summary, objects.bear
     )
     if objects.bears and len(objects.faults) > before:
@@ -387,7 +387,7 @@ def _keep_plain_amounts(node: NodeFacts, reading: PodRequestContext, summary: Du
         del node.extended[name]
 
 
-def _withhold_unseen(node: NodeFacts, here: KubeRunningPods) -> None:
+def _withhold_unseen(node: NodeFacts, here: RunningPodsOfKubeNode) -> None:
     """Withhold the devices and CPUs that pods of the node might hold unseen."""
     held = {(g.type, g.minor) for one in here.running for g in one.placement.devices}
     lost = {

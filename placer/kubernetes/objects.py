@@ -19,7 +19,7 @@ from placer_models.files.errors import InputError
 from placer_models.files.tree import field_path_text
 from placer_models.kubernetes.device import DeviceObjectPart, device_part
 from placer_models.kubernetes.device_class import DeviceClassPart, device_class_part
-from placer_models.kubernetes.namespaces import NamespacePart, namespace_part
+from placer_models.kubernetes.namespaces import NamespaceObjectPart, namespace_part
 from placer_models.kubernetes.node import KubeNode, node_part
 from placer_models.kubernetes.object_fields import Object, ObjectError, ObjectIdentity
 from placer_models.kubernetes.pod import KubePod, pod_part
@@ -101,7 +101,7 @@ class Objects:
     """
 
     nodes: dict[str, KubeNode] = field(default_factory=dict)
-    namespaces: dict[str, NamespacePart] = field(default_factory=dict)
+    namespaces: dict[str, NamespaceObjectPart] = field(default_factory=dict)
     topologies: dict[str, NodeResourceTopologyPart] = field(default_factory=dict)
     devices: dict[str, DeviceObjectPart] = field(default_factory=dict)
     pods: dict[NamespacedName, KubePod] = field(default_factory=dict)

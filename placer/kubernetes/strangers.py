@@ -7,7 +7,7 @@ from placer.kubernetes.node_facts import NodeFacts
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import DumpSummary
 from placer_models.device import DeviceKey
-from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
+from placer_models.kubernetes.checkpoints.device_manager import DevicesGivenToContainer
 from placer_models.kubernetes.plugin_devices import devices_of_entry, gpus_unknown_to_node, type_of
 
 
@@ -54,7 +54,7 @@ class UnlistedPods:
         node.withhold(devices, by_checkpoint=given)
 
     def _by_checkpoint(
-        self, node: NodeFacts, entries: Sequence[HeldByKubelet], summary: DumpSummary
+        self, node: NodeFacts, entries: Sequence[DevicesGivenToContainer], summary: DumpSummary
     ) -> set[DeviceKey]:
         """Return the devices that a kubelet gave to strangers, or may have given to them.
 

@@ -7,7 +7,7 @@ from itertools import chain
 
 from placer.node.cgroup_files import CgroupFiles
 from placer.node.container_roots import CONTAINER_ROOTS
-from placer.node.systemd_units import NoSystemd, SystemdInterface
+from placer.node.systemd_units import SystemdInterface, UnavailableSystemd
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
 CPUSET, CPU, MEMORY, PIDS, HUGETLB = "cpuset", "cpu", "memory", "pids", "hugetlb"
@@ -50,8 +50,8 @@ class Cgroups:
         self.files = files
         self.container_roots = tuple(container_roots)
         if files.version == 1:
-            units = NoSystemd("it sets CPUs on cgroup v2 only")
-        self.units: SystemdInterface = units or NoSystemd("it cannot be asked here")
+            units = UnavailableSystemd("it sets CPUs on cgroup v2 only")
+        self.units: SystemdInterface = units or UnavailableSystemd("it cannot be asked here")
         self.version = files.version
 
     def path(self, controller: str, cgroup: str, name: str = "") -> str:

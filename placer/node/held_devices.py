@@ -6,16 +6,16 @@ from placer_models.device import GPU, DeviceKey, is_mig_instance
 from placer_models.files.errors import in_quotes
 from placer_models.kubernetes.checkpoints.device_manager import (
     DEVICE_MANAGER_CHECKPOINT,
-    HeldByKubelet,
+    DevicesGivenToContainer,
 )
 from placer_models.kubernetes.plugin_devices import devices_of_entry, type_of
 from placer_models.mig import gpu_of_mig_instance
 from placer_models.node_placement import NodePlacement, NodePod
 
 
-def given_twice(
+def kubelet_device_conflicts(
     document: NodePlacement,
-    held: Sequence[HeldByKubelet],
+    held: Sequence[DevicesGivenToContainer],
     file: str = DEVICE_MANAGER_CHECKPOINT,
 ) -> Iterator[str]:
     """Yield the pods of a document that are given what another pod holds, each in one line.
@@ -50,7 +50,9 @@ def _devices_of(one: NodePod) -> frozenset[DeviceKey]:
     )
 
 
-def _told(one: NodePod, key: DeviceKey, entry: HeldByKubelet, file: str, *, known: bool) -> str:
+def _told(
+    one: NodePod, key: DeviceKey, entry: DevicesGivenToContainer, file: str, *, known: bool
+) -> str:
     kind, minor = key
     ids = ", ".join(in_quotes(id) for id in entry.ids) or "no ids"
     lost = "" if known else f", and nothing says which {kind} that is"

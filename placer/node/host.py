@@ -17,7 +17,7 @@ from placer_models.kubernetes.checkpoints.cpu_manager import (
 )
 from placer_models.kubernetes.checkpoints.device_manager import (
     DEVICE_MANAGER_CHECKPOINT,
-    HeldByKubelet,
+    DevicesGivenToContainer,
     read_device_manager_checkpoint,
 )
 from placer_models.kubernetes.checkpoints.go_types import KubeletCheckpointError
@@ -57,7 +57,7 @@ class HostMachine:
     page_sizes: frozenset[int] | None = None
     counts_swap: bool = True
     static_memory: bool = False
-    held: tuple[HeldByKubelet, ...] = ()
+    held: tuple[DevicesGivenToContainer, ...] = ()
     held_fault: str = ""
     held_file: str = DEVICE_MANAGER_CHECKPOINT
 

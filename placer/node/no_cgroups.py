@@ -10,7 +10,7 @@ from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 
 
-class StubRootCgroup:
+class ReadOnlyRootCgroup:
     """A root cgroup with all controllers and all resources of the node; it cannot be written to."""
 
     version: Literal[1, 2] = 2

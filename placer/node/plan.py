@@ -23,7 +23,7 @@ from placer.node.cpu_order import ContainerCpuMove, NoOrderError, ordered_cpu_st
 from placer.node.current_values import ContainerLeaf, ContainerLeafReader
 from placer.node.document import node_placement_faults, pod_owning_offline_cpus
 from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
-from placer.node.held_devices import given_twice
+from placer.node.held_devices import kubelet_device_conflicts
 from placer.node.host import HostMachine
 from placer.node.nested_cgroups import CpusetWritePlanner
 from placer.node.operations import SUBTREE, CgroupOperation, CgroupOperationKind
@@ -98,7 +98,7 @@ def cgroup_plan_of(
     if not in_force:
         if faults := [
             *node_placement_faults(document),
-            *given_twice(document, host.held, host.held_file),
+            *kubelet_device_conflicts(document, host.held, host.held_file),
         ]:
             more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
             raise ImpossibleDocumentError(faults[0] + more)

@@ -92,7 +92,7 @@ class SystemdInterface(Protocol):
         """
 
 
-class NoSystemd:
+class UnavailableSystemd:
     """Stands for systemd where there is none to ask."""
 
     answer_s = ANSWER_S

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from placer.plan.cases import domains_in, scenario_instance
-from placer.plan.offers_like import existing_node_names, nodes_of_offers, offers_of_machines
+from placer.plan.offers_like import existing_node_names, node_of_each_offer, offers_of_machines
 from placer.plan.question import (
     SPARE,
     FailureTolerance,
@@ -170,7 +170,7 @@ def _read(
         raise broken
     first = len(instance.nodes) - len(of_machine)
     made, nodes = instance.nodes[first:], instance.nodes[:first]
-    found = nodes_of_offers(offers, made, cluster.nodes if cluster else nodes)
+    found = node_of_each_offer(offers, made, cluster.nodes if cluster else nodes)
     instance = replace(instance, nodes=nodes)
     instance, headroom = _without_headroom(instance, part.headroom)
     if cluster is not None:

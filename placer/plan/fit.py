@@ -11,7 +11,7 @@ from time import monotonic
 
 from placer.greedy.node_table import GreedyNodeTable
 from placer.judge.breaches import breaches
-from placer.plan.fit_answer import FitClass, FitCount
+from placer.plan.fit_answer import FitCount, NodesWithSameFitBlocker
 from placer.plan.market import most_in_empty_bin
 from placer.plan.relax import bin_kind_of
 from placer.search.baseline import StartingAccounts, starting_accounts_of
@@ -66,7 +66,7 @@ class BoundlessShapeError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class FitTask:
+class FitCountTask:
     """A question of its own, which can be sent to another process.
 
     Attributes:
@@ -118,7 +118,7 @@ class _Found:
     keys: tuple[object, ...]
 
 
-def count_fitting_pods(task: FitTask) -> FitCount:
+def count_fitting_pods(task: FitCountTask) -> FitCount:
     """Return how many further pods of the shape fit.
 
     Raises:
@@ -143,7 +143,7 @@ def count_fitting_pods(task: FitTask) -> FitCount:
     )
 
 
-def _without_waiting(task: FitTask) -> Instance:
+def _without_waiting(task: FitCountTask) -> Instance:
     """Return the instance with nobody who waits, and excluded nodes closed to new pods."""
     instance = with_running_as_counted(task.instance)
     busy = {one.placement.node for one in instance.running}
@@ -334,7 +334,7 @@ class _Counter:
             yield replace(place, name=name)
 
 
-def _classes(task: FitTask, found: _Found, end_s: float) -> Iterator[FitClass]:
+def _classes(task: FitCountTask, found: _Found, end_s: float) -> Iterator[NodesWithSameFitBlocker]:
     """Yield the classes of nodes: those of one kind that stop the next one for one reason."""
     stops = _Stops(task, found, end_s)
     members: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
@@ -346,7 +346,7 @@ def _classes(task: FitTask, found: _Found, end_s: float) -> Iterator[FitClass]:
         members.items(), key=lambda item: (-sum(n for _, n in item[1]), item[0])
     ):
         names = tuple(name for name, _ in nodes)
-        yield FitClass(machine, names, sum(n for _, n in nodes), rule, text)
+        yield NodesWithSameFitBlocker(machine, names, sum(n for _, n in nodes), rule, text)
 
 
 def node_class_name(node: Node) -> str:
@@ -359,7 +359,7 @@ def node_class_name(node: Node) -> str:
 class _Stops:
     """Says for each node why the next pod does not fit there."""
 
-    def __init__(self, task: FitTask, found: _Found, end_s: float) -> None:
+    def __init__(self, task: FitCountTask, found: _Found, end_s: float) -> None:
         self._task, self._found = task, found
         place_of = {place.key: place for place in found.placement.pods}
         came = [

@@ -8,7 +8,7 @@ from placer_models.pod import Pod
 
 
 @dataclass(frozen=True, slots=True)
-class FitClass:
+class NodesWithSameFitBlocker:
     """Nodes of one kind on which the next pod is stopped by the same.
 
     Attributes:
@@ -46,7 +46,7 @@ class FitCount:
     pod: Pod
     count: int
     bound: int
-    classes: tuple[FitClass, ...]
+    classes: tuple[NodesWithSameFitBlocker, ...]
     instance: Instance
     placement: Placement
 

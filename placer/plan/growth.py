@@ -14,7 +14,7 @@ from placer.plan.plan import BuyTask, solve_buy_task
 from placer.plan.question import PlanQuestion, gangs_of_scenario
 from placer.sweep.halting import SweepTaskHaltedError, stop_check_of_task
 from placer.sweep.sweep import run_tasks
-from placer.sweep.workers import InProcessWorker, SweepWorkers
+from placer.sweep.workers import InProcessSweepWorker, SweepWorkers
 from placer_models.files.errors import in_quotes
 from placer_models.placement import pod_or_gang_title
 from placer_models.pod import pods_of_gangs
@@ -185,7 +185,7 @@ def solve_plan_at_scales(
         SweepWorkersError: The workers cannot be had, or cannot do the work.
 
     """
-    workers = workers or InProcessWorker()
+    workers = workers or InProcessSweepWorker()
     number = len(scales) * len(cases)
     at_a_time = min(workers.slots, number)
     each_s = max(_LEAST_S, seconds * at_a_time / number)

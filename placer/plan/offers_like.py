@@ -60,7 +60,7 @@ def offers_of_machines(
     return found, wrong
 
 
-def nodes_of_offers(
+def node_of_each_offer(
     offers: _Offers, made: Sequence[Node], there: Sequence[Node]
 ) -> list[Node | None]:
     """Return a node of each offer; None for offers with a fault.

@@ -35,7 +35,7 @@ from placer.plan.witness import (
     ScenarioPlacement,
     any_looks_beyond_node,
     place_on_purchase,
-    timed_solve_options,
+    plan_solve_options,
 )
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -268,7 +268,7 @@ def _nothing_bought(
     for case in cases:
         if case.one_less is not None:
             continue
-        answer = solve(replace(case.instance, move_budget=0), timed_solve_options(clock, _ALONE, 1))
+        answer = solve(replace(case.instance, move_budget=0), plan_solve_options(clock, _ALONE, 1))
         if isinstance(answer, Placed):
             witnesses.append(
                 ScenarioPlacement(case.scenario, case.instance, answer.placement, case.loss)
@@ -354,7 +354,8 @@ def _homeless_in(
     found = 0
     for gang in alone:
         answer = solve(
-            replace(instance, gangs=(gang,), groups=()), timed_solve_options(clock, _ALONE, 1)
+            replace(instance, gangs=(gang,), groups=()),
+            plan_solve_options(clock, _ALONE, 1),
         )
         if not isinstance(answer, Placed) and found < MOST_TOLD:
             found += 1

@@ -127,7 +127,7 @@ class UseEntry(Part):
     percent: float
 
 
-class OfferBottleneckEntry(Part):
+class OfferBindingResourceEntry(Part):
     """What the price of an offer is paid for."""
 
     offer: Name
@@ -182,7 +182,7 @@ class PlanAnswerFile(Part):
     gap_percent: float | None
     proven: bool
     mix: tuple[PurchaseEntry, ...]
-    binding: tuple[OfferBottleneckEntry, ...]
+    binding: tuple[OfferBindingResourceEntry, ...]
     runners_up: tuple[PlanExcludingOfferEntry, ...]
     scenarios: tuple[ScenarioEntry, ...]
     relaxed: tuple[str, ...]
@@ -240,7 +240,7 @@ class LossPurchaseEntry(Part):
     mix: tuple[PurchaseEntry, ...]
 
 
-class LossEntry(Part):
+class LossOutcomeEntry(Part):
     """What becomes of a loss."""
 
     name: str
@@ -271,7 +271,7 @@ class SurvivalAnswerFile(Part):
     move_budget: int
     outside: tuple[Name, ...]
     currency: str
-    losses: tuple[LossEntry, ...]
+    losses: tuple[LossOutcomeEntry, ...]
 
 
 class OfferCountEntry(Part):
@@ -311,7 +311,7 @@ class GrowthBottleneckEntry(Part):
     binds: tuple[BindingResourceEntry, ...]
 
 
-class UnsolvedStepEntry(Part):
+class UnsolvedGrowthStepEntry(Part):
     """A step that was not solved, because the sweep was ended."""
 
     scale: str
@@ -328,4 +328,4 @@ class PlanGrowthFile(Part):
     bought_from: str | None = Field(description="At this scale something has to be bought.")
     steps: tuple[GrowthStepEntry, ...]
     stretches: tuple[GrowthBottleneckEntry, ...]
-    missing: tuple[UnsolvedStepEntry, ...]
+    missing: tuple[UnsolvedGrowthStepEntry, ...]

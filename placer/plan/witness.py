@@ -304,7 +304,7 @@ class _Layer:
     def _searched(self, instance: Instance) -> tuple[Placement, list[Pod], tuple[Unplaced, ...]]:
         """Let the whole search place the demand."""
         time = max(_LEAST_S, 0.3 * (self.end - self.clock.now()))
-        answer = solve(instance, timed_solve_options(self.clock, time, self.threads))
+        answer = solve(instance, plan_solve_options(self.clock, time, self.threads))
         if isinstance(answer, Placed):
             return answer.placement, [], ()
         placement = answer.placement if isinstance(answer, PartlyPlaced) else Placement(())
@@ -436,7 +436,7 @@ def _idle(
     ]
 
 
-def timed_solve_options(clock: PlanClock, time: float, threads: int) -> SolveOptions:
+def plan_solve_options(clock: PlanClock, time: float, threads: int) -> SolveOptions:
     """Return the options of a search that takes so much time of a clock, which is counted."""
     wall_s = clock.wall_s(clock.now() + time)
     if wall_s is not None:

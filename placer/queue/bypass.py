@@ -135,7 +135,7 @@ def is_bypass_limit_reached(job: Job, limit: int, charge: ChargeTime, now_us: in
 
 
 @dataclass(slots=True)
-class DispatchAttempt:
+class DispatchTransaction:
     """Dispatches that are taken back if not all of them work, and the counts before them.
 
     Attributes:

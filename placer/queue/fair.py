@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from placer.queue.bypass import (
-    DispatchAttempt,
+    DispatchTransaction,
     NextUnitSearch,
     StartableUnit,
     UnitFits,
@@ -72,7 +72,7 @@ class FairQueue(LeastServedQueue):
         self.look_ahead = look_ahead
         self.set_aside: list[tuple[str, DispatchUnit]] = []
         self.reserved: UnitReservation | None = None
-        self._attempt: DispatchAttempt | None = None
+        self._attempt: DispatchTransaction | None = None
 
     def remove(self, name: str) -> None:
         """Forget a job that has no units any more, or a group without flows."""
@@ -126,7 +126,7 @@ class FairQueue(LeastServedQueue):
 
         The queue is then as if none of it had left, counts of passes included.
         """
-        self._attempt = attempt = DispatchAttempt(self.reserved)
+        self._attempt = attempt = DispatchTransaction(self.reserved)
         try:
             yield
         except BaseException:

@@ -4,7 +4,7 @@ The meter keeps its own values and virtual times. A value is dispatched lengths 
 true lengths, not estimates. A flow that was idle starts at the virtual time. The meter's
 figure is the lead of a flow over its least served active sibling, right after a dispatch, as
 a share of the flow's own longest length over weight. Charging at dispatch keeps it at 1 or
-below, whatever flows arrive. The rule as first written down (``Charge.RUNNING``) does not.
+below, whatever flows arrive. The rule as first written down (``ChargeTime.RUNNING``) does not.
 """
 
 import math

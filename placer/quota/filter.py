@@ -7,7 +7,7 @@ the same answer at different speeds (`benchmarks/quota_filter.py`):
 - `DecodedQuotas` takes each device's field out of its word, as seed 003 says it;
 - `GuardBitQuotas` compares all fields of a word in one subtraction. Each field has a guard bit
   above it: ``(quota | guard) - amount`` keeps the guard where quota >= amount;
-- `SortedQuotas` keeps each node's quotas in descending order, one array for each rank: enough
+- `SortedFreeQuotas` keeps each node's quotas in descending order, one array for each rank: enough
   devices have the amount free exactly if the device of rank ``count`` has.
 
 All are made of ``free[node, device]``, -1 where a node has no such device.
@@ -125,7 +125,7 @@ class GuardBitQuotas:
         return np.asarray(found >= want.count)
 
 
-class SortedQuotas:
+class SortedFreeQuotas:
     """Free quotas in descending order: one array for each rank."""
 
     def __init__(self, free: _Quotas, bits: int) -> None:

@@ -18,7 +18,7 @@ from placer.quota.store import (
     DeviceQuotas,
     QuotaStore,
     fitting_devices,
-    group_resource_classes_by_device,
+    group_quota_classes_by_device,
 )
 from placer_models.policy import DeviceChoicePolicy
 from placer_models.quota import IllegalQuotaError
@@ -126,7 +126,7 @@ class QuotaLedger:
         here = self.store.quotas(node)
         chosen: dict[str, DeviceQuotas] = {}
         short: dict[str, int] = {}
-        for names in group_resource_classes_by_device(wants):
+        for names in group_quota_classes_by_device(wants):
             count = wants[names[0]].count
             devices = fitting_devices(here, names, wants)
             if len(devices) < count:

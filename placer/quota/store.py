@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from placer.quota.filter import ClassRequest, NodeMask, SortedQuotas, decode_class_quotas
+from placer.quota.filter import ClassRequest, NodeMask, SortedFreeQuotas, decode_class_quotas
 from placer_models.quota import BitPackedQuotas, IllegalQuotaError, bits_per_quota
 
 DeviceQuotas = tuple[int, ...]
@@ -89,7 +89,7 @@ class QuotaStore:
         self._changed: dict[str, int] = {}
         self._gone: dict[str, int] = {}
         self._bits: dict[str, int] = {}
-        self._columns: dict[str, tuple[int, SortedQuotas]] = {}
+        self._columns: dict[str, tuple[int, SortedFreeQuotas]] = {}
         self.version = 0
         """The number of changes so far."""
 
@@ -177,7 +177,7 @@ class QuotaStore:
 
         """
         passing = np.ones(len(self._nodes), np.bool_)
-        for names in group_resource_classes_by_device(wants):
+        for names in group_quota_classes_by_device(wants):
             for name in names:
                 passing &= self._column(name).passing(wants[name])
             if len(names) > 1:  # the same devices must have all of them
@@ -193,21 +193,21 @@ class QuotaStore:
             raise IllegalQuotaError(f"there is no node {node!r}")
         return self._nodes[node]
 
-    def _column(self, name: str) -> SortedQuotas:
+    def _column(self, name: str) -> SortedFreeQuotas:
         """Return the free quotas of a class on all nodes; nodes without it have no devices."""
         version, column = self._columns.get(name, (-1, None))
         if column is None or version != self.version:
             bits = self._bits.get(name, 1)
             none = ClassQuotasOnNode((), ())
             free = [has.get(name, none).free for has in self._nodes.values()]
-            column = SortedQuotas(
+            column = SortedFreeQuotas(
                 *decode_class_quotas([BitPackedQuotas.of(quotas, bits) for quotas in free])
             )
             self._columns[name] = self.version, column
         return column
 
 
-def group_resource_classes_by_device(wants: Mapping[str, ClassRequest]) -> list[tuple[str, ...]]:
+def group_quota_classes_by_device(wants: Mapping[str, ClassRequest]) -> list[tuple[str, ...]]:
     """Return the classes asked for, grouped by the devices that they are quantities of.
 
     Raises:

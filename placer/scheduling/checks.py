@@ -53,7 +53,7 @@ def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None
     """Check that every running pod is there once, and on a node of these names.
 
     Raises:
-        AlreadyRunningError: A pod is there twice.
+        PodAlreadyRunningError: A pod is there twice.
         ContradictionError: A pod has the place of another pod.
         UnknownNodeError: A pod is on another node.
 
@@ -77,7 +77,7 @@ def check_batch(batch: Batch, running: Container[NamespacedName]) -> None:
     """Check that gangs and groups are consistent, and that their pods do not run yet.
 
     Raises:
-        AlreadyRunningError: Pods of the batch run already.
+        PodAlreadyRunningError: Pods of the batch run already.
         ContradictionError: The batch contradicts itself.
 
     """

@@ -7,7 +7,7 @@ After any of these nothing has changed.
     - NodeExistsError
     - NodeInUseError
     - UnknownPodError
-    - AlreadyRunningError
+    - PodAlreadyRunningError
     - StaleDecisionError
     - ContradictionError
         - BadPodError, which is an IllegalPodError too

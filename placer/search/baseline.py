@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from placer.counting.account import Account, accounts_of
 from placer.greedy.cache import GreedyCache
 from placer.judge.scene import NodesBefore
-from placer.search.by_columns.places import SimplePlacer
+from placer.search.by_columns.places import SimplePodPlacer
 from placer.search.kept_blockers import BlockerColumnCache
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
@@ -23,7 +23,7 @@ class CacheBetweenSolves:
     greedy: GreedyCache = field(default_factory=GreedyCache)
     nodes_before: NodesBefore = field(default_factory=NodesBefore)
     blockers: BlockerColumnCache = field(default_factory=BlockerColumnCache)
-    places: SimplePlacer = field(default_factory=SimplePlacer)
+    places: SimplePodPlacer = field(default_factory=SimplePodPlacer)
 
 
 class StartingAccounts:

@@ -6,7 +6,7 @@ They are found by leaving out: a resource without which the bound is the same ho
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from placer_models.placement import Bottleneck
+from placer_models.placement import TierBottleneck
 
 Counted = TypeVar("Counted", bound=Hashable)
 
@@ -50,7 +50,7 @@ def bottlenecks(
     having: Sequence[Iterable[tuple[str, Sequence[str]]]],
     all_nodes: int,
     give_bound: Callable[[Collection[OfClass]], bool | None],
-) -> tuple[Bottleneck, ...]:
+) -> tuple[TierBottleneck, ...]:
     """Return what binds among resources of classes of nodes; empty if that is not known.
 
     Args:
@@ -71,8 +71,8 @@ def bottlenecks(
 
 def _merged(
     kept: Sequence[OfClass], nodes_of: Callable[[OfClass], Sequence[str]], all_nodes: int
-) -> Iterator[Bottleneck]:
+) -> Iterator[TierBottleneck]:
     """Yield each resource once, with all nodes of which it counts."""
     for resource in dict.fromkeys(what for what, _ in kept):
         names = sorted({name for one in kept if one[0] == resource for name in nodes_of(one)})
-        yield Bottleneck(resource, None if len(names) == all_nodes else tuple(names))
+        yield TierBottleneck(resource, None if len(names) == all_nodes else tuple(names))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from placer_models.placement import Bottleneck, BoundSource
+from placer_models.placement import BoundSource, TierBottleneck
 
 Bounds = list[int | None]
 """One bound per tier, None where none is known."""
@@ -23,7 +23,7 @@ class BoundOrigins:
     """
 
     sources: list[BoundSource | None]
-    binds: list[tuple[Bottleneck, ...]]
+    binds: list[tuple[TierBottleneck, ...]]
     _seen: Bounds = field(default_factory=list)
 
     @classmethod
@@ -47,7 +47,7 @@ class BoundOrigins:
         yield
         self.note(bounds, source)
 
-    def bind(self, source: BoundSource, binds: Iterable[tuple[Bottleneck, ...]]) -> None:
+    def bind(self, source: BoundSource, binds: Iterable[tuple[TierBottleneck, ...]]) -> None:
         """Note what binds bounds that come from the source, tier by tier; empty: not known."""
         for index, found in enumerate(binds):
             if found and self.sources[index] is source:

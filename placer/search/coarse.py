@@ -1,4 +1,4 @@
-"""Problems that leave out what some tiers do not look at: links between GPUs, default locality.
+"""Problems that leave out what some tiers do not look at: links, locality, choices of shares.
 
 Which GPUs of a NUMA node a pod gets decides no rule and no tier before the link tiers,
 unless it wants them beside other devices. So those tiers are solved over counts per cell

@@ -92,7 +92,7 @@ def optimise_expression(
     if solved.solution is not None:
         replace_hints(model, solution_values(solved.solution))
     again = _solve(model, sense, budget, share * (1 - FIRST_SHARE), budget.options.workers)
-    return merged_solver_answers(solved, again, sense)
+    return better_solution_and_bound(solved, again, sense)
 
 
 def expression_cannot_exceed(
@@ -114,7 +114,7 @@ def expression_cannot_exceed(
     return True if found.infeasible else None if found.solution is None else False
 
 
-def merged_solver_answers(
+def better_solution_and_bound(
     earlier: ModelAnswer[cp_model.CpSolver],
     later: ModelAnswer[cp_model.CpSolver],
     sense: ObjectiveSense,

@@ -30,7 +30,7 @@ Costs = NDArray[np.int64]
 """The cost of each number of pods, from 0 on."""
 
 
-class EqualPodsSplit(NamedTuple):
+class EqualPodsPlacement(NamedTuple):
     """The best way to part equal pods among the nodes.
 
     Attributes:
@@ -46,7 +46,7 @@ class EqualPodsSplit(NamedTuple):
 
 def best_split_of_equal_pods(
     problem: Problem, tiers: tuple[Tier, ...], stop: Callable[[], bool] = lambda: False
-) -> EqualPodsSplit | None:
+) -> EqualPodsPlacement | None:
     """Return the best way to part equal pods, or None if they differ or are too many.
 
     Args:
@@ -89,10 +89,10 @@ def best_split_of_equal_pods(
         left -= int(taken[left])
     total = int(best[pods])
     if len(tiers) == 1:
-        return EqualPodsSplit((total,), tuple(nodes))
+        return EqualPodsPlacement((total,), tuple(nodes))
     # The second cost may be below 0, but never by as much as one of the first.
     first = -(-(total - FIRST_WEIGHT // 2) // FIRST_WEIGHT)
-    return EqualPodsSplit((first, total - first * FIRST_WEIGHT), tuple(nodes))
+    return EqualPodsPlacement((first, total - first * FIRST_WEIGHT), tuple(nodes))
 
 
 _NEVER = 2**61

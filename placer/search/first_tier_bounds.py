@@ -20,7 +20,7 @@ from placer_models.cpsat.relaxed import (
     relaxed_model_of_resources,
 )
 from placer_models.goals import MOVES, OPENED, ObjectiveSense, Tier
-from placer_models.placement import Bottleneck, BoundSource
+from placer_models.placement import BoundSource, TierBottleneck
 from placer_models.problem.problem import Problem
 
 SHARE_OF_BINDING = 0.3
@@ -97,7 +97,7 @@ def note_tier_limits(
 
 def resources_setting_bound(
     problem: Problem, values: Sequence[int], level: int, bound: int, budget: Budget
-) -> tuple[Bottleneck, ...]:
+) -> tuple[TierBottleneck, ...]:
     """Return the resources that give the relaxed model's bound of a level alone.
 
     Args:

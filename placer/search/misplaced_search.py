@@ -31,7 +31,7 @@ from placer_models.cluster import Instance
 from placer_models.cpsat.batch_model import build_batch_model
 from placer_models.cpsat.places import read_solved_choices
 from placer_models.goals import MOVES, ObjectiveSense, Tier
-from placer_models.movable import MisfitGroup, MovablePods
+from placer_models.movable import MisfitsLeavingTogether, MovablePods
 from placer_models.moves import (
     movable_instance,
     with_homes,
@@ -151,7 +151,10 @@ class MisfitsToMoveSearch:
                 yield choice
 
     def _try(
-        self, leaving: tuple[MisfitGroup, ...], limits: tuple[int | None, ...], budget: Budget
+        self,
+        leaving: tuple[MisfitsLeavingTogether, ...],
+        limits: tuple[int | None, ...],
+        budget: Budget,
     ) -> bool:
         """Ask the question in which the given ones leave; return whether its answer is best."""
         asked = movable_instance(self.instance, self.movable, leaving)
@@ -182,7 +185,7 @@ class MisfitsToMoveSearch:
         asked: Instance,
         baseline: StartingAccounts,
         problem: Problem,
-        leaving: tuple[MisfitGroup, ...],
+        leaving: tuple[MisfitsLeavingTogether, ...],
         budget: Budget,
     ) -> tuple[ValidPlacement | None, bool]:
         """Return a placement with places for all that leave, or None, and whether one may exist."""
@@ -207,7 +210,7 @@ class MisfitsToMoveSearch:
             return None, True
         return start, True
 
-    def _first_of_all(self, leaving: tuple[MisfitGroup, ...]) -> Placement | None:
+    def _first_of_all(self, leaving: tuple[MisfitsLeavingTogether, ...]) -> Placement | None:
         """Return the greedy placement that places those first and moves no other pod.
 
         Return None if one of those has no place in it.
@@ -230,7 +233,7 @@ class MisfitsToMoveSearch:
         return placement if keys <= {place.key for place in placement.pods} else None
 
 
-def _moves_of(leaving: Iterable[MisfitGroup]) -> int:
+def _moves_of(leaving: Iterable[MisfitsLeavingTogether]) -> int:
     """Return the least number of moves that it takes for those to leave."""
     return sum(max(1, len(one.leaving)) for one in leaving)
 

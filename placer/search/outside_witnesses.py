@@ -14,7 +14,7 @@ from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.relations import (
     Askers,
     domain_limits,
-    outside_pod_matcher,
+    outside_pod_finder,
     self_affinity_terms,
     stand_in_with_relations_of,
     term_matches_pod,
@@ -54,7 +54,7 @@ def outside_pods_that_match(
     Of pods in which the same is seen there is one. They hold nothing: that they are there keeps
     others from being the first, or keeps them off.
     """
-    seen = outside_pod_matcher(_askers(gangs))
+    seen = outside_pod_finder(_askers(gangs))
     node_of = {node.name: node for node in everywhere} if everyone else {}
     known = set[Hashable]()
     found: dict[tuple[str, str], RunningPod] = {}

@@ -22,7 +22,7 @@ from placer.search.cp import expression_cannot_exceed, optimise_expression
 from placer.search.exchanges.node_sums import NodeSetCapacityLimit, node_set_capacity_limits
 from placer.search.exchanges.room_columns import capacity_left_columns
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS, ObjectiveSense
-from placer_models.placement import Bottleneck
+from placer_models.placement import TierBottleneck
 from placer_models.problem.problem import Problem
 
 MOST_GANGS = 2_000
@@ -43,7 +43,7 @@ class SumsBound:
     """
 
     bounds: list[int | None]
-    binds: list[tuple[Bottleneck, ...]]
+    binds: list[tuple[TierBottleneck, ...]]
 
 
 def bound_by_sums(
@@ -105,7 +105,7 @@ def _binding(
     level: int,
     bound: int,
     budget: Budget,
-) -> tuple[Bottleneck, ...]:
+) -> tuple[TierBottleneck, ...]:
     """Return resources that give the bound alone, and none of which can be left out.
 
     Sums over some nodes are left out first: what holds for all nodes is said more plainly.
@@ -113,7 +113,7 @@ def _binding(
     everything = list(dict.fromkeys(each.what for each in sums))
     questions_left = iter(range(len(everything), 0, -1))
 
-    def give_bound(counted: Collection[Bottleneck]) -> bool | None:
+    def give_bound(counted: Collection[TierBottleneck]) -> bool | None:
         if budget.over:
             return None
         rest = [each for each in sums if each.what in counted]

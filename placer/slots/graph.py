@@ -131,7 +131,8 @@ class Operator:
         resources: Needs of one subtask (F2); UNKNOWN leaves them to the slot.
         on_heap: Its managed memory on the heap, where resources are unknown (flip-53).
         off_heap: The same off the heap.
-        operator_weight: Weight of ``UseCase.OPERATOR``; 0: it has no such use (flip-141).
+        operator_weight: Weight of ``ManagedMemoryUseCase.OPERATOR``; 0: it has no such use
+            (flip-141).
         slot_use_cases: The other uses that it has (flip-141).
         colocation: Subtasks of one index of all operators of this name share a slot.
 

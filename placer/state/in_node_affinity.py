@@ -11,7 +11,7 @@ from placer_models.cluster import Node, RunningPod
 from placer_models.goals import Tier
 from placer_models.pod import PodSpec
 from placer_models.problem.node_state import CoreDistinction, Guest, NodeState
-from placer_models.problem.tasks import InNodeAffinity, InNodeAffinityTerm
+from placer_models.problem.tasks import InNodeAffinity, NumaOrCoreAffinityTerm
 
 INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
 """The levels inside a node."""
@@ -186,7 +186,9 @@ def _of_shape(
         matches = frozenset(number for number, other in everyone if mine.means(term, other))
         runs = any(number not in waiting for number in matches)
         terms.append(
-            InNodeAffinityTerm(term.level, matches, term.apart, term.required, term.weight, runs)
+            NumaOrCoreAffinityTerm(
+                term.level, matches, term.apart, term.required, term.weight, runs
+            )
         )
         levels.add(term.level)
         if term.apart and term.required:

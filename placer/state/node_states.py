@@ -251,7 +251,7 @@ def node_state(
 
     """
     of_cells = cell_dimensions(encoding.dimensions)
-    cells = cells_of(node, account, of_cells)
+    cells = cells_of_node(node, account, of_cells)
     if before is not None and before[0].cores == account.cores:
         cores = before[1].cores
     else:
@@ -289,7 +289,9 @@ def node_state(
     return state_with_pool_bindings(state, node, account.pools) if encoding.bound else state
 
 
-def cells_of(node: Node, account: Account, dimensions: Sequence[Dimension]) -> tuple[Cell, ...]:
+def cells_of_node(
+    node: Node, account: Account, dimensions: Sequence[Dimension]
+) -> tuple[Cell, ...]:
     """Return a cell for each NUMA node of the node, and a last one if a CPU belongs to none."""
     topology, memory = node.machine.topology, account.memory
     held, package_in = account.cores.numa_nodes_held, topology.package_in

@@ -44,7 +44,7 @@ class PodRequirements(NamedTuple):
     namespace: str
 
 
-class EncodedRequirements(NamedTuple):
+class BatchShapesAndFits(NamedTuple):
     """The requirements of a batch in integers, which do not depend on what is left on the nodes.
 
     Attributes:
@@ -151,7 +151,7 @@ def encode_pod_requirements(
     dimensions: tuple[Dimension, ...],
     cache: ProblemCache,
     stop: Stop | None = None,
-) -> EncodedRequirements:
+) -> BatchShapesAndFits:
     """Return the requirements in integers.
 
     Args:
@@ -192,7 +192,7 @@ def encode_pod_requirements(
     several = {i: those for i, those in on_kinds.items() if those}
     least = {i: _least_of([shapes[one] for one in set(those)]) for i, those in several.items()}
     shapes = tuple(least.get(i, shape) for i, shape in enumerate(shapes))
-    return EncodedRequirements(shapes, fits_with_variants(fits, on_kinds), shared, types, on_kinds)
+    return BatchShapesAndFits(shapes, fits_with_variants(fits, on_kinds), shared, types, on_kinds)
 
 
 def without_relations(spec: PodSpec) -> PodSpec:

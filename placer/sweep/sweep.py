@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
 from placer.sweep.halting import SweepTaskHaltedError, stop_check_of_task
-from placer.sweep.workers import InProcessWorker, SweepWorkerLoss, SweepWorkers, SweepWorkersError
+from placer.sweep.workers import (
+    InProcessSweepWorker,
+    SweepWorkerLoss,
+    SweepWorkers,
+    SweepWorkersError,
+)
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -86,7 +91,7 @@ def sweep_results_as_completed(
         SweepWorkersError: The workers cannot be had, or cannot do the work.
 
     """
-    return _Run(work, tasks, workers or InProcessWorker(), stop).all()
+    return _Run(work, tasks, workers or InProcessSweepWorker(), stop).all()
 
 
 @dataclass(slots=True)

@@ -85,7 +85,7 @@ class _HereExecutor(Executor):
         return future
 
 
-class InProcessWorker:
+class InProcessSweepWorker:
     """Tasks run one after the other in this process."""
 
     remote = False
@@ -109,7 +109,7 @@ class InProcessWorker:
         set_stop_for_tasks(never)
 
 
-class LocalProcessWorkers:
+class LocalProcessSweepWorkers:
     """Tasks run in further processes of this machine, which begin empty."""
 
     remote = True
@@ -166,7 +166,7 @@ class _QuietPool(ProcessPoolExecutor):
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class DaskWorkers:
+class DaskSweepWorkers:
     """Tasks run on the workers of a Dask scheduler, where Placer is installed as well."""
 
     remote = True
@@ -253,10 +253,14 @@ def make_sweep_workers(processes: int | None, address: str | None) -> SweepWorke
 
     """
     if address is None:
-        return InProcessWorker() if processes in (None, 1) else LocalProcessWorkers(processes or 1)
+        return (
+            InProcessSweepWorker()
+            if processes in (None, 1)
+            else LocalProcessSweepWorkers(processes or 1)
+        )
     if processes is not None:
         raise SweepWorkersError(f"got {processes} processes and {address}; name one of them")
     # A client of Dask that never began to connect complains as it is let go, so it is not made.
     if not _ADDRESS.fullmatch(address):
         raise SweepWorkersError(f"got '{address}'; expected {DASK}tcp://HOST:PORT")
-    return DaskWorkers(address.removeprefix(DASK))
+    return DaskSweepWorkers(address.removeprefix(DASK))

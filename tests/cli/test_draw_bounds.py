@@ -5,7 +5,7 @@ import pytest
 from placer_cli.draw.bounds import priority_bound_lines
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.goals import BIND, placed_tier
-from placer_models.placement import Bottleneck, BoundSource, TierValue
+from placer_models.placement import BoundSource, TierBottleneck, TierValue
 from placer_models.topology import Cpu, NumaNode, Topology
 
 TOPOLOGY = Topology("x86_64", (Cpu(0, 0, 0, 0),), (NumaNode(0, 1),))
@@ -19,7 +19,7 @@ NODES = (
 
 
 def said(
-    *binds: Bottleneck,
+    *binds: TierBottleneck,
     nodes: tuple[Node, ...] = NODES,
     source: BoundSource = BoundSource.SUMS,
 ) -> list[str]:
@@ -30,22 +30,24 @@ def said(
 @pytest.mark.parametrize(
     ("binds", "text"),
     [
-        ((Bottleneck("memory"),), "memory of all 4 nodes"),
-        ((Bottleneck("cpu", ("a-0", "a-1")),), "CPUs of the 2 nodes with pool=x"),
-        ((Bottleneck("gpu", ("a-0",)),), "GPUs of the node with disk=ssd"),
-        ((Bottleneck("rdma", ("c-0",)),), "rdma of the node of machine other"),
-        ((Bottleneck("cpu", ("a-1", "b-0")),), "CPUs of 2 of 4 nodes (a-1, b-0)"),
+        ((TierBottleneck("memory"),), "memory of all 4 nodes"),
+        ((TierBottleneck("cpu", ("a-0", "a-1")),), "CPUs of the 2 nodes with pool=x"),
+        ((TierBottleneck("gpu", ("a-0",)),), "GPUs of the node with disk=ssd"),
+        ((TierBottleneck("rdma", ("c-0",)),), "rdma of the node of machine other"),
+        ((TierBottleneck("cpu", ("a-1", "b-0")),), "CPUs of 2 of 4 nodes (a-1, b-0)"),
         (
-            (Bottleneck("cpu"), Bottleneck("memory")),
+            (TierBottleneck("cpu"), TierBottleneck("memory")),
             "CPUs and memory of all 4 nodes",
         ),
         (
-            (Bottleneck("cpu"), Bottleneck("memory", ("c-0",)), Bottleneck("pods")),
+            (TierBottleneck("cpu"), TierBottleneck("memory", ("c-0",)), TierBottleneck("pods")),
             "CPUs and pod limits of all 4 nodes and the memory of the node of machine other",
         ),
     ],
 )
-def test_nodes_are_named_by_what_only_they_have(binds: tuple[Bottleneck, ...], text: str) -> None:
+def test_nodes_are_named_by_what_only_they_have(
+    binds: tuple[TierBottleneck, ...], text: str
+) -> None:
     """
     A label or a machine if no other node has it, else the names.
     """
@@ -63,7 +65,7 @@ def test_bounds_that_look_at_single_nodes_say_so(source: BoundSource, how: str) 
     """
     Twice the memory in one node is not what others need there.
     """
-    (line,) = said(Bottleneck("memory"), source=source)
+    (line,) = said(TierBottleneck("memory"), source=source)
 
     assert line.endswith(f"by the memory of all 4 nodes ({how})")
 
@@ -72,8 +74,8 @@ def test_few_nodes_are_said_as_people_say_it() -> None:
     """
     Nobody says all 1 nodes.
     """
-    (one,) = said(Bottleneck("cpu"), nodes=NODES[:1])
-    (two,) = said(Bottleneck("cpu"), nodes=NODES[:2])
+    (one,) = said(TierBottleneck("cpu"), nodes=NODES[:1])
+    (two,) = said(TierBottleneck("cpu"), nodes=NODES[:2])
 
     assert one.endswith("by the CPUs of the node")
     assert two.endswith("by the CPUs of both nodes")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from commands import Placer
-from placer_cli.examples import every_example
+from placer_cli.examples import every_bundled_example
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 
@@ -18,13 +18,13 @@ def test_every_instance_is_an_example() -> None:
     files = [file for file in INSTANCES.rglob("*") if file.suffix in (".yaml", ".xml")]
     expected = {file.relative_to(INSTANCES).as_posix(): file.read_text("utf-8") for file in files}
 
-    assert {one.path: one.text for one in every_example()} == expected
+    assert {one.path: one.text for one in every_bundled_example()} == expected
 
 
 def test_each_example_says_what_it_shows() -> None:
-    assert [one.name for one in every_example() if not one.shows and one.path.endswith("l")] == [
-        "dumps/gpu-host.xml"
-    ]
+    assert [
+        one.name for one in every_bundled_example() if not one.shows and one.path.endswith("l")
+    ] == ["dumps/gpu-host.xml"]
 
 
 def test_a_copy_can_be_solved(
@@ -43,7 +43,7 @@ def test_all_are_copied_at_once(tmp_path: Path, placer: Placer) -> None:
     printed = placer("examples", "--all", "--to", str(tmp_path))
 
     copied = [file for file in (tmp_path / "instances").rglob("*") if file.is_file()]
-    assert len(copied) == len(every_example())
+    assert len(copied) == len(every_bundled_example())
     assert f"wrote {len(copied)} files below" in printed.err
 
 

@@ -211,7 +211,7 @@ def test_once_ready_calls_compile_nothing() -> None:
     """
     What is compiled ahead is what calls ask for, type by type.
     """
-    compiled_scores.compile_scores()
+    compiled_scores.warm_up_compiled_scores()
     loop = vars(compiled_scores)["_lost"]
     ready = list(loop.signatures)
     asked = Resources(100, 1, devices=(DeviceRequest(GPU, 1),))

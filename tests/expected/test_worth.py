@@ -18,7 +18,7 @@ from placer.greedy.expected.plain_scores import UncompiledScores
 from placer.greedy.scorer import PodAsk
 from placer_models.demand import ExpectedDemand, ExpectedShape, expected_demand_from_counts
 from placer_models.expected import (
-    ExpectedNodeFillings,
+    ExpectedGpuFills,
     NodeLeft,
     NodeWorths,
     alike_counted_together,
@@ -102,7 +102,7 @@ def test_all_tellings_give_the_same_fills_and_worths(
         DemandArrays.of(demand), open_, np.arange(len(nodes)), lefts
     )
     by_arrays = [(2000 * p + demand.streams) // (2 * demand.streams) for p in placed.tolist()]
-    outlooks = [NodeWorths(demand, ExpectedNodeFillings(demand, may)) for may, _ in nodes]
+    outlooks = [NodeWorths(demand, ExpectedGpuFills(demand, may)) for may, _ in nodes]
 
     assert [o.fills.fill(left) for o, (_, left) in zip(outlooks, nodes, strict=True)] == fills
     assert by_arrays == fills

@@ -7,7 +7,7 @@ import pytest
 from placer.explain import explain as explain_module
 from placer.explain.alike_nodes import (
     AlikeNodeSample,
-    groups_of_alike_nodes,
+    alike_node_group_numbers,
     starting_accounts_after_change,
 )
 from placer.explain.explain import explain
@@ -72,7 +72,7 @@ def test_few_nodes_of_each_sort_tell_what_all_tell(
             continue
         some = explain(instance, answer, seconds=LONG_S)
         with monkeypatch.context() as patch:
-            patch.setattr(explain_module, "groups_of_alike_nodes", lambda *_: None)
+            patch.setattr(explain_module, "alike_node_group_numbers", lambda *_: None)
             every = explain(instance, answer, seconds=LONG_S)
         for few, all_ in zip(some, every, strict=True):
             fewer += 1
@@ -110,7 +110,7 @@ def test_only_what_a_change_touches_is_counted_anew() -> None:
 def test_no_more_of_a_sort_are_kept_than_pods_wait() -> None:
     instance = copied(refusal_world(2))
     baseline = starting_accounts_of(instance)
-    sorts = groups_of_alike_nodes(instance, baseline)
+    sorts = alike_node_group_numbers(instance, baseline)
     assert sorts is not None
 
     few, counted = AlikeNodeSample(instance, baseline, sorts).where_wait(instance.gangs[:1])

@@ -7,7 +7,11 @@ import pytest
 from greedy.small import Numa, faults, gang, instance, links_of, machine, realised, spec
 from judge import hand
 from judge.cases_mig import CUT, asks_for
-from placer.greedy.gang_order import hardest_first, largest_first, most_value_first
+from placer.greedy.gang_order import (
+    hardest_first,
+    largest_gang_first_key,
+    most_value_gang_first_key,
+)
 from placer.greedy.place import place_greedily
 from placer.judge.measure import measure
 from placer.state.batch import build_problem
@@ -250,7 +254,7 @@ def test_a_gathered_gang_is_as_hard_to_place_as_one_pod_of_its_size() -> None:
     gangs = (gang("one", gpus(4)), gang("four", *[gpus(2)] * 4, gathered=True))
     problem = build_problem(instance([GPUS_8], *gangs))
 
-    assert min(problem.gangs, key=largest_first(problem)) == problem.gangs[1]
+    assert min(problem.gangs, key=largest_gang_first_key(problem)) == problem.gangs[1]
 
 
 def test_a_gathered_gang_shares_the_best_gpus_of_the_node() -> None:
@@ -274,8 +278,8 @@ def test_the_order_of_gangs_can_be_chosen() -> None:
     """
     problem = build_problem(instance([GPUS_8], gang("large", gpus(8)), gang("small", gpus(1))))
 
-    assert min(problem.gangs, key=most_value_first(problem)) == problem.gangs[1]
-    assert set(place_greedily(problem, order=most_value_first)) == {1}
+    assert min(problem.gangs, key=most_value_gang_first_key(problem)) == problem.gangs[1]
+    assert set(place_greedily(problem, order=most_value_gang_first_key)) == {1}
 
 
 def test_the_answer_is_the_same_every_time() -> None:

@@ -16,7 +16,6 @@ from placer_models.goals import ALIGNMENT, placed_tier
 from placer_models.instance.placement_file import placement_from_document, solve_answer_to_json
 from placer_models.placement import (
     Answer,
-    Bottleneck,
     BoundSource,
     ContainerPlacement,
     DeviceGrant,
@@ -26,6 +25,7 @@ from placer_models.placement import (
     Placed,
     Placement,
     PodPlacement,
+    TierBottleneck,
     TierValue,
     Unplaced,
 )
@@ -115,7 +115,7 @@ def test_an_answer_has_the_promised_fields() -> None:
         "p", "team", None, "n", frozenset({0, 1}), (ContainerPlacement("c", frozenset({1})),),
         ((0, 5),), ((0, 2**21, 3),), (DeviceGrant("gpu", 2, "GPU-2"),), (("A", "b"),),
     )  # fmt: skip
-    binds = (Bottleneck("memory"), Bottleneck("gpu", ("n0", "n1")))
+    binds = (TierBottleneck("memory"), TierBottleneck("gpu", ("n0", "n1")))
     tiers = (TierValue(ALIGNMENT, 2, 1, False, BoundSource.SUMS, binds),)
     answer = PartlyPlaced(Placement((pod,)), tiers, UNPLACED)
 

@@ -15,7 +15,7 @@ from placer_models.kubernetes.checkpoints.allocate_response import AllocateRespo
 from placer_models.kubernetes.checkpoints.checksum import fnv_1a
 from placer_models.kubernetes.checkpoints.cpu_manager import read_cpu_manager_state
 from placer_models.kubernetes.checkpoints.device_manager import (
-    HeldByKubelet,
+    DevicesGivenToContainer,
     read_device_manager_checkpoint,
 )
 from placer_models.kubernetes.checkpoints.go_types import MEND, KubeletCheckpointError
@@ -125,7 +125,9 @@ def test_devices_of_pods_are_told_by_every_version() -> None:
     new = read_device_manager_checkpoint(row_of("devices", "2"))
 
     told = AllocateResponse(environment=(("NVIDIA_VISIBLE_DEVICES", "GPU-1"),))
-    assert old.held[0] == HeldByKubelet(ONE, "app", "nvidia.com/gpu", ("GPU-1", "GPU-2"), told)
+    assert old.held[0] == DevicesGivenToContainer(
+        ONE, "app", "nvidia.com/gpu", ("GPU-1", "GPU-2"), told
+    )
     assert old.registered == {"nvidia.com/gpu": ("GPU-1", "GPU-2")}
     assert new.held[0].ids == ("a<b", "GPU-1", "GPU-2", "GPU-3")
     assert new.held[0].response == AllocateResponse(

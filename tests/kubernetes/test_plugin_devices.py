@@ -9,7 +9,7 @@ from placer_models.kubernetes.checkpoints.allocate_response import (
     AllocateResponse,
     read_allocate_response,
 )
-from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
+from placer_models.kubernetes.checkpoints.device_manager import DevicesGivenToContainer
 from placer_models.kubernetes.plugin_devices import devices_of_entry
 from placer_models.visible_devices import gpus_named
 
@@ -31,10 +31,10 @@ ENV = "NVIDIA_VISIBLE_DEVICES"
 
 def entry(
     ids: str = "", resource: str = "nvidia.com/gpu", **response: tuple[object, ...]
-) -> HeldByKubelet:
+) -> DevicesGivenToContainer:
     """Return what a kubelet gave to a container."""
     answer = AllocateResponse(**response)
-    return HeldByKubelet("u", "c", resource, tuple(ids.split()), answer)
+    return DevicesGivenToContainer("u", "c", resource, tuple(ids.split()), answer)
 
 
 CASES = {
@@ -90,7 +90,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("held", "expected"), CASES.values(), ids=CASES)
-def test_what_an_entry_means(held: HeldByKubelet, expected: str | None) -> None:
+def test_what_an_entry_means(held: DevicesGivenToContainer, expected: str | None) -> None:
     """
     By id, else by what the plugin told the runtime; None where it stays unknown.
     """

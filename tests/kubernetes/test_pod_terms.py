@@ -5,7 +5,7 @@ import pytest
 from kubernetes_worlds import Json, pod
 from placer_models.affinity import AffinityTerm
 from placer_models.kubernetes.names import HOSTNAME, LABEL_OF_HOSTNAME, LABEL_OF_NODE
-from placer_models.kubernetes.namespaces import OF_NAMESPACES, NamespacePart, Namespaces
+from placer_models.kubernetes.namespaces import OF_NAMESPACES, NamespaceObjectPart, Namespaces
 from placer_models.kubernetes.object_fields import ObjectError, ObjectIdentity
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_terms import (
@@ -109,7 +109,7 @@ def test_affinity_that_means_no_pod_is_named() -> None:
 def namespaces(*untold: str, **labels: dict[str, str]) -> Namespaces:
     """Return namespaces with these labels, and others of which only pods are known."""
     parts = {
-        name: NamespacePart(ObjectIdentity("Namespace", "", name, labels=has))
+        name: NamespaceObjectPart(ObjectIdentity("Namespace", "", name, labels=has))
         for name, has in labels.items()
     }
     return Namespaces.of(parts, ("default", *untold))

@@ -17,7 +17,7 @@ from placer_models.links import (
     count_offered_device_sets,
     counts_by_class,
     device_classes_by_links,
-    is_partition,
+    is_set_in_partition_table,
     most_disjoint_sets,
     partitions_matter_for,
 )
@@ -65,7 +65,7 @@ def test_counts_say_whether_a_set_is_a_partition(seed: int) -> None:
         sets = world.sets(size)
         for chosen in sets:
             counts = counts_by_class(found, chosen)
-            assert is_partition(found, counts) == (tuple(sorted(chosen)) in table)
+            assert is_set_in_partition_table(found, counts) == (tuple(sorted(chosen)) in table)
         some = [tuple(sorted(s)) in table for s in sets]
         assert partitions_matter_for(found, size) or all(some)
 

@@ -23,7 +23,7 @@ from placer_models.links import (
     usable_set_device_count,
 )
 from placer_models.links.heaviest import heaviest_sets
-from placer_models.links.merged import merged_by_bandwidth
+from placer_models.links.merged import classes_merged_by_equal_bandwidth
 
 
 def blocks(gpus: int, per_block: int, inside: int, outside: int) -> list[list[int]]:
@@ -137,7 +137,7 @@ def test_a_set_that_only_looked_as_heavy_is_not_among_the_heaviest() -> None:
     leaving out 0 only 22, though half of the open pairs promised more.
     """
     slow = world(links(6, 5, {1: [(1, 3), (2, 5)]}), [0] * 6)
-    merged = merged_by_bandwidth(slow.board)
+    merged = classes_merged_by_equal_bandwidth(slow.board)
 
     assert slow.board.classes == ((0, 4), (1, 3), (2, 5))
     assert sorted(heaviest_sets(merged, (1, 2, 2), 4, 1)) == [(1, 1, 2), (1, 2, 1)]

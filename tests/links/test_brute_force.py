@@ -18,7 +18,7 @@ from placer_models.links import (
     usable_set_device_count,
 )
 from placer_models.links.heaviest import heaviest_sets
-from placer_models.links.merged import merged_by_bandwidth
+from placer_models.links.merged import classes_merged_by_equal_bandwidth
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -97,7 +97,7 @@ def test_pruning_never_loses_a_set_of_the_largest_pair_sum(seed: int) -> None:
     """
     world = random_gpus(seed)
     free = random_free(seed, world)
-    merged = merged_by_bandwidth(world.board)
+    merged = classes_merged_by_equal_bandwidth(world.board)
     counts = merged.counts(counts_by_class(world.board, free))
 
     for size in range(len(free) + 1):

@@ -11,14 +11,14 @@ from node.node_documents import a_document, a_node, a_pod, holding
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
 from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
-from placer.node.held_devices import given_twice
+from placer.node.held_devices import kubelet_device_conflicts
 from placer.node.host import HostMachine
 from placer.node.plan import cgroup_plan_of
 from placer.node.state import AppliedStateFolder
 from placer_models.cluster import Node
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
-from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
+from placer_models.kubernetes.checkpoints.device_manager import DevicesGivenToContainer
 from placer_models.mig import Modes
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.placement import DeviceGrant
@@ -34,9 +34,9 @@ def gpu_node(mig: Modes = ()) -> Node:
     return replace(node, machine=replace(node.machine, devices=devices), mig=mig)
 
 
-def held(*ids: str, uid: str = UID, resource: str = "nvidia.com/gpu") -> HeldByKubelet:
+def held(*ids: str, uid: str = UID, resource: str = "nvidia.com/gpu") -> DevicesGivenToContainer:
     """Return what the kubelet gave to a pod."""
-    return HeldByKubelet(uid, "main", resource, ids)
+    return DevicesGivenToContainer(uid, "main", resource, ids)
 
 
 def document(*pods: NodePod, mig: Modes = ()) -> NodePlacement:
@@ -72,7 +72,7 @@ def listed(*pods: NodePod, ids: Sequence[str] = ("8", "9")) -> NodePlacement:
     return a_document(*pods, node=replace(node, machine=replace(node.machine, devices=(*gpus,))))
 
 
-FREE: dict[str, tuple[NodePlacement, Sequence[HeldByKubelet]]] = {
+FREE: dict[str, tuple[NodePlacement, Sequence[DevicesGivenToContainer]]] = {
     "other devices": (document(holding(A, gpu=(0, 1))), [held("GPU-2"), held("GPU-3")]),
     "its own": (document(holding(B, gpu=(0, 1))), [held("GPU-0", "GPU-1")]),
     "of its own some that nobody knows": (document(holding(B, gpu=(0,))), [held("tegra")]),
@@ -94,7 +94,7 @@ FREE: dict[str, tuple[NodePlacement, Sequence[HeldByKubelet]]] = {
     ),
 }
 
-TWICE: dict[str, tuple[NodePlacement, Sequence[HeldByKubelet], list[str]]] = {
+TWICE: dict[str, tuple[NodePlacement, Sequence[DevicesGivenToContainer], list[str]]] = {
     "of a pod that is not there": (
         document(holding(A, gpu=(0, 1))),
         [held("GPU-1", "GPU-3")],
@@ -149,7 +149,7 @@ def test_what_nobody_else_holds_is_given(case: str) -> None:
     """
     By uid, device and type.
     """
-    assert list(given_twice(*FREE[case])) == []
+    assert list(kubelet_device_conflicts(*FREE[case])) == []
 
 
 @pytest.mark.parametrize("case", TWICE)
@@ -159,7 +159,7 @@ def test_what_another_pod_holds_is_not_given(case: str) -> None:
     """
     wanted, entries, said = TWICE[case]
 
-    found = list(given_twice(wanted, entries))
+    found = list(kubelet_device_conflicts(wanted, entries))
 
     assert len(found) == len(said)
     for line, words in zip(found, said, strict=True):

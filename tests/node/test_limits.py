@@ -10,7 +10,7 @@ from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
 from placer.node.errors import RefusedByNodeError
 from placer.node.host import HostMachine, read_host
-from placer.node.no_cgroups import StubRootCgroup
+from placer.node.no_cgroups import ReadOnlyRootCgroup
 from placer.node.operations import CgroupOperationKind
 from placer.node.plan import CgroupPlan, cgroup_plan_of
 from placer.node.render.cgroup import page_size_name
@@ -241,7 +241,7 @@ def test_a_plan_for_another_machine_has_all_of_it() -> None:
     """
     What that kernel lacks is not known here.
     """
-    plan = cgroup_plan_of(SWAP_AND_PAGES, Cgroups(StubRootCgroup(NODE)), HostMachine("n0"))
+    plan = cgroup_plan_of(SWAP_AND_PAGES, Cgroups(ReadOnlyRootCgroup(NODE)), HostMachine("n0"))
 
     assert plan.lacking == ()
     assert {"memory.swap.max", "hugetlb.2MB.max", "hugetlb.2MB.rsvd.max"} <= {*files_of(plan)}

@@ -9,7 +9,7 @@ from brute_force import best_placement
 from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
 from placer.judge.breaches import breaches
-from placer.plan.fit import BoundlessShapeError, FitTask, count_fitting_pods
+from placer.plan.fit import BoundlessShapeError, FitCountTask, count_fitting_pods
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.affinity import AffinityTerm
@@ -51,7 +51,7 @@ def test_as_many_fit_as_one_after_the_other_and_no_more_than_brute_force_knows(b
             continue
         pod = Random(seed).choice(pods)
         try:
-            found = count_fitting_pods(FitTask(instance, pod, seconds=20.0))
+            found = count_fitting_pods(FitCountTask(instance, pod, seconds=20.0))
         except BoundlessShapeError:
             continue
 
@@ -77,7 +77,7 @@ def test_the_bound_is_what_brute_force_finds(batch: int) -> None:
         if not pods:
             continue
         try:
-            found = count_fitting_pods(FitTask(instance, pods[0], seconds=20.0))
+            found = count_fitting_pods(FitCountTask(instance, pods[0], seconds=20.0))
         except BoundlessShapeError:
             continue
         if found.count > 3:
@@ -113,7 +113,7 @@ def test_the_documented_answer_of_cluster_capacity_is_ours() -> None:
     """
     small = Pod("small-pod", "default", replace(spec(150, 0), containers=_asks(150, 100)))
 
-    found = count_fitting_pods(FitTask(four_nodes(), small))
+    found = count_fitting_pods(FitCountTask(four_nodes(), small))
 
     assert (found.count, found.bound) == (52, 52)
     first, master = found.classes
@@ -136,7 +136,7 @@ def test_pods_that_keep_apart_fit_once_a_node() -> None:
     term = AffinityTerm((("app", "db"),), apart=True)
     of = replace(spec(500, 1), labels=(("app", "db"),), affinity=(term,))
 
-    found = count_fitting_pods(FitTask(four_nodes(), Pod("db", "default", of)))
+    found = count_fitting_pods(FitCountTask(four_nodes(), Pod("db", "default", of)))
 
     assert (found.count, found.bound) == (4, 4)
     assert {one.rule for one in found.classes} == {"anti-affinity", "taints"}
@@ -147,7 +147,7 @@ def test_excluded_nodes_and_nodes_that_are_only_offered_hold_none() -> None:
     offered = replace(instance.nodes[0], offered=True)
     instance = replace(instance, nodes=(offered, *instance.nodes[1:]))
     pod = Pod("p", "default", spec(1000, 1))
-    task = FitTask(instance, pod, excluded=frozenset({"kube-node-2"}))
+    task = FitCountTask(instance, pod, excluded=frozenset({"kube-node-2"}))
 
     found = count_fitting_pods(task)
 
@@ -161,7 +161,7 @@ def test_of_a_shape_that_takes_nothing_any_number_fits() -> None:
     instance = Instance((Node("n", machine("kube", 2, 4, 0)),), ())
 
     with pytest.raises(BoundlessShapeError, match="asks for nothing"):
-        count_fitting_pods(FitTask(instance, Pod("nothing", "default", PodSpec(()))))
+        count_fitting_pods(FitCountTask(instance, Pod("nothing", "default", PodSpec(()))))
 
 
 def test_what_runs_takes_its_part() -> None:
@@ -174,4 +174,4 @@ def test_what_runs_takes_its_part() -> None:
     running = RunningPod(instance.gangs[0].pods[0], answer.placement.pods[0])
     busy = replace(instance, gangs=(), running=(running,))
 
-    assert count_fitting_pods(FitTask(busy, Pod("p", "default", spec(900, 1)))).count == 1
+    assert count_fitting_pods(FitCountTask(busy, Pod("p", "default", spec(900, 1)))).count == 1

@@ -7,7 +7,7 @@ import pytest
 
 from commands import Placer
 from placer.load import load_instance, load_offers, load_question
-from placer.plan.fit import FitTask, count_fitting_pods
+from placer.plan.fit import FitCountTask, count_fitting_pods
 from placer.plan.survive import survive
 from placer.pod_shape import read_pod_shape
 from placer_models.cluster import Instance
@@ -38,7 +38,7 @@ def test_as_many_notebooks_fit_as_gpus_are_left(cluster: tuple[Path, Instance]) 
     file, instance = cluster
     pod, asked = read_pod_shape("ml/notebook-0", [file], instance)
 
-    found = count_fitting_pods(FitTask(asked, pod))
+    found = count_fitting_pods(FitCountTask(asked, pod))
 
     assert (found.count, found.bound) == (80, 80) == (sum(left(instance).values()),) * 2
     (one,) = found.classes
@@ -54,7 +54,7 @@ def test_whole_nodes_are_what_training_pods_want(cluster: tuple[Path, Instance])
     file, instance = cluster
     pod, asked = read_pod_shape("ml/train-0", [file], instance)
 
-    found = count_fitting_pods(FitTask(asked, pod))
+    found = count_fitting_pods(FitCountTask(asked, pod))
 
     assert (found.count, found.bound) == (4, 4)
     assert {place.node for place in found.placement.pods} == {"gpu-9", "gpu-19", "gpu-29", "gpu-39"}

@@ -27,7 +27,7 @@ from placer.plan.growth import (
 from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion
 from placer.plan.to_json import growth_to_json
-from placer.sweep.workers import InProcessWorker, LocalProcessWorkers, SweepWorkers
+from placer.sweep.workers import InProcessSweepWorker, LocalProcessSweepWorkers, SweepWorkers
 from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 from placer_models.cluster import Instance, Node
 from plan_worlds import lone, machine, spec, tiny_question
@@ -129,11 +129,11 @@ def test_the_curve_is_the_same_bytes_on_all_workers(
     """
     With a work limit and one thread a solve.
     """
-    workers: SweepWorkers = LocalProcessWorkers(2)
+    workers: SweepWorkers = LocalProcessSweepWorkers(2)
     if kind == "Dask":
         workers = request.getfixturevalue("cluster").workers()
     asked = replace(question(there=6), offers=(*question().offers,))
-    here = document_of(asked, curve_of(asked, InProcessWorker()))
+    here = document_of(asked, curve_of(asked, InProcessSweepWorker()))
 
     assert document_of(asked, curve_of(asked, workers)) == here
 

@@ -14,7 +14,7 @@ from placer.queue.fair import FairQueue
 from placer.queue.fair_shares import FlowDemand, steady_shares
 from placer.queue.model import US_PER_S, ChargeTime, DispatchUnit
 from placer.queue.peers import borrowed_share_permille, decayed_usage
-from placer.queue.simulation.engine import simulate
+from placer.queue.simulation.engine import simulate_fair_queue
 from placer.queue.simulation.scenario import (
     QueueScenario,
     SimulatedJob,
@@ -153,7 +153,9 @@ def test_fine_submission_levels_the_load(row: Row) -> None:
 
     def ends(threads: int) -> Any:
         job = SimulatedJob("Job 1", dealt_evenly(units, threads))
-        return simulate(QueueScenario("", ThreadCapacityOverTime(row["capacity"]), (*before, job)))
+        return simulate_fair_queue(
+            QueueScenario("", ThreadCapacityOverTime(row["capacity"]), (*before, job))
+        )
 
     fine, coarse = ends(row.get("fine", row["units"])), ends(row["coarse"])
 

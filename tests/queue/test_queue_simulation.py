@@ -15,7 +15,7 @@ from placer.queue.simulation.curves import (
     job_threads_over_time,
     service_over_time,
 )
-from placer.queue.simulation.engine import simulate
+from placer.queue.simulation.engine import simulate_fair_queue
 from placer.queue.simulation.result import SimulatedJobThread, SimulationResult
 from placer.queue.simulation.scenario import (
     FlowGroupSpec,
@@ -36,7 +36,7 @@ def runs_on(result: SimulationResult, number: int) -> int:
 
 
 def figure(name: str) -> SimulationResult:
-    return simulate(read_simulation(QUEUES / f"{name}.yaml"))
+    return simulate_fair_queue(read_simulation(QUEUES / f"{name}.yaml"))
 
 
 def in_use(result: SimulationResult, at_s: int) -> tuple[int, ...]:
@@ -208,8 +208,8 @@ def test_charging_at_dispatch_holds_what_the_literal_rule_breaks() -> None:
     The same jobs: at most 1 thread length ahead, and more than 30 under the literal rule.
     """
     scenario = read_simulation(QUEUES / "dispatch-against-running.yaml")
-    ours = simulate(scenario)
-    literal = simulate(replace(scenario, charge=ChargeTime.RUNNING))
+    ours = simulate_fair_queue(scenario)
+    literal = simulate_fair_queue(replace(scenario, charge=ChargeTime.RUNNING))
 
     assert ours.lead is not None
     assert literal.lead is not None
@@ -222,8 +222,10 @@ def test_a_slow_thread_of_capacity_delays_nobody_else() -> None:
     Q2: C3 takes twice as long and does half as much; who runs elsewhere does not notice.
     """
     job = SimulatedJob("j", (10,) * 30)
-    even = simulate(QueueScenario("", ThreadCapacityOverTime(3), (job,)))
-    slow = simulate(QueueScenario("", ThreadCapacityOverTime(3, slow=((3, 2000),)), (job,)))
+    even = simulate_fair_queue(QueueScenario("", ThreadCapacityOverTime(3), (job,)))
+    slow = simulate_fair_queue(
+        QueueScenario("", ThreadCapacityOverTime(3, slow=((3, 2000),)), (job,))
+    )
 
     assert [runs_on(even, number) for number in (1, 2, 3)] == [10, 10, 10]
     assert [runs_on(slow, number) for number in (1, 2, 3)] == [12, 12, 6]
@@ -234,7 +236,7 @@ def test_a_thread_of_capacity_leaves_when_its_work_has_ended() -> None:
     """
     Nothing is cut short: at 5 two of three threads go, but their work ends at 10.
     """
-    result = simulate(
+    result = simulate_fair_queue(
         QueueScenario(
             "", ThreadCapacityOverTime(3, ((5, 1), (40, 3))), (SimulatedJob("j", (10,) * 9),)
         )
@@ -286,7 +288,10 @@ def test_use_yields_to_shares_as_far_as_the_limit_says() -> None:
     A thread that is of no use to gangs of weight 4 is free half of the time, or never.
     """
     scenario = read_simulation(QUEUES / "shares-or-use.yaml")
-    shares, use = simulate(scenario), simulate(replace(scenario, bypass_limit=10**6))
+    shares, use = (
+        simulate_fair_queue(scenario),
+        simulate_fair_queue(replace(scenario, bypass_limit=10**6)),
+    )
 
     assert Fraction(shares.service, shares.capacity_us) == Fraction(20, 23)
     assert use.service == use.capacity_us
@@ -299,7 +304,7 @@ def test_a_gang_that_waits_for_capacity_to_come_back_runs_then() -> None:
     """
     jobs = (SimulatedJob("wide", (10,), width=4), SimulatedJob("narrow", (10,) * 40))
     capacity = ThreadCapacityOverTime(2, ((100, 4),))
-    result = simulate(QueueScenario("", capacity, jobs, bypass_limit=1, hold_us=20))
+    result = simulate_fair_queue(QueueScenario("", capacity, jobs, bypass_limit=1, hold_us=20))
 
     wide = next(run for run in result.runs if run.job == "wide")
     assert wide.start_us == 100
@@ -312,7 +317,7 @@ def test_a_gang_that_never_fits_is_reported() -> None:
     """
     jobs = (SimulatedJob("wide", (10,), width=4, arrives_us=50), SimulatedJob("narrow", (10,) * 40))
     capacity = ThreadCapacityOverTime(4, ((5, 2),))
-    result = simulate(QueueScenario("", capacity, jobs, bypass_limit=1, hold_us=20))
+    result = simulate_fair_queue(QueueScenario("", capacity, jobs, bypass_limit=1, hold_us=20))
 
     assert result.never_ran == (("wide", 1),)
     assert result.jobs[0].end_us is None
@@ -324,7 +329,7 @@ def test_no_thread_of_capacity_is_free_while_work_waits() -> None:
     Q1: work conserving, on 150 random simulations with arrivals and changing capacity.
     """
     for seed in range(150):
-        result = simulate(random_scenario(seed))
+        result = simulate_fair_queue(random_scenario(seed))
         for now_us in moments(result):
             waits = sum(
                 len(job.lengths_us) for job in result.scenario.jobs if job.arrives_us <= now_us
@@ -339,7 +344,7 @@ def test_a_thread_of_capacity_runs_one_thread_of_work_at_a_time() -> None:
     Q1: every thread of work runs once, whole, after it arrived, and nothing overlaps.
     """
     for seed in range(150):
-        result = simulate(random_scenario(seed))
+        result = simulate_fair_queue(random_scenario(seed))
         slow = dict(result.scenario.capacity.slow)
         by_number: dict[int, list[SimulatedJobThread]] = {}
         for run in result.runs:
@@ -360,7 +365,7 @@ def test_nothing_ends_before_the_lower_bound() -> None:
     The bound that is shown beside the end is one, on 300 random simulations.
     """
     for seed in range(300):
-        result = simulate(random_scenario(seed))
+        result = simulate_fair_queue(random_scenario(seed))
 
         assert result.lower_bound_us <= result.makespan_us, f"seed {seed}"
 
@@ -373,7 +378,7 @@ def test_one_job_ends_within_grahams_bound() -> None:
     for seed in range(500):
         rng = random.Random(seed)
         lengths = tuple(rng.randint(1, rng.choice([9, 90])) for _ in range(rng.randint(1, 40)))
-        result = simulate(
+        result = simulate_fair_queue(
             QueueScenario(
                 "", ThreadCapacityOverTime(rng.randint(1, 9)), (SimulatedJob("j", lengths),)
             )
@@ -407,7 +412,7 @@ def test_the_curves_are_the_runs() -> None:
     """
     Threads in use, their means and their integral all come to the same service.
     """
-    result = simulate(random_scenario(3))
+    result = simulate_fair_queue(random_scenario(3))
     curves = job_threads_over_time(result)
     service = {job.name: job.service for job in result.jobs}
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from placer.queue.dominant import FlowOfEqualTasks, drf_task_counts
 from placer.queue.fair_shares import FlowDemand, steady_shares
-from placer.queue.simulation.engine import simulate
+from placer.queue.simulation.engine import simulate_fair_queue
 from placer.queue.simulation.scenario import (
     FlowGroupSpec,
     QueueScenario,
@@ -71,7 +71,7 @@ def test_the_queue_reaches_the_steady_shares(weight: int, expected: tuple[int, .
         FlowDemand("default", 1000, (FlowDemand("D1"), FlowDemand("D2"))),
     ]
 
-    result = simulate(scenario)
+    result = simulate_fair_queue(scenario)
 
     ran = tuple(sum(run.job == job.name for run in result.runs) for job in jobs)
     assert ran == tuple(10 * threads for threads in expected)

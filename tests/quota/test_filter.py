@@ -9,13 +9,13 @@ from placer.quota.filter import (
     ClassRequest,
     DecodedQuotas,
     GuardBitQuotas,
-    SortedQuotas,
+    SortedFreeQuotas,
     decode_class_quotas,
 )
 from placer.quota.store import ClassQuotasOnNode, QuotaStore
 from placer_models.quota import BitPackedQuotas, IllegalQuotaError
 
-FORMS = (DecodedQuotas, GuardBitQuotas, SortedQuotas)
+FORMS = (DecodedQuotas, GuardBitQuotas, SortedFreeQuotas)
 
 
 @st.composite

@@ -15,7 +15,7 @@ from placer.quota.filter import (
     DecodedQuotas,
     FreeQuotas,
     GuardBitQuotas,
-    SortedQuotas,
+    SortedFreeQuotas,
     decode_class_quotas,
     packed_words,
 )
@@ -103,7 +103,7 @@ def test_a_field_is_as_wide_as_the_largest_quota(row: dict[str, Any]) -> None:
 
 
 @rows("filter")
-@pytest.mark.parametrize("form", [DecodedQuotas, GuardBitQuotas, SortedQuotas])
+@pytest.mark.parametrize("form", [DecodedQuotas, GuardBitQuotas, SortedFreeQuotas])
 def test_enough_devices_have_enough(row: dict[str, Any], form: Any) -> None:
     """
     B10, B11: devices that have the amount free count, the sum over devices does not.

@@ -12,7 +12,7 @@ from placer.greedy.free_nodes import FreeColumns
 from placer.scheduler import Scheduler
 from placer.scheduling.cluster_state import cluster_state_of
 from placer.scheduling.decision import Batch, Decision, lone_gang
-from placer.search.by_columns.places import SimplePlacer
+from placer.search.by_columns.places import SimplePodPlacer
 from placer.search.by_columns.simple_asks import simple_ask
 from placer.search.by_columns.simple_columns import SimpleNodeColumns
 from placer.search.by_columns.simple_nodes import simple_node_flags
@@ -75,7 +75,7 @@ def lived(
 
 
 def by_the_greedy_path(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(SimplePlacer, "find", lambda *_: None)
+    patch.setattr(SimplePodPlacer, "find", lambda *_: None)
 
 
 def lived_by_columns(
@@ -83,14 +83,14 @@ def lived_by_columns(
 ) -> tuple[list[tuple[object, ...]], list[bool]]:
     """Return what `lived` does, and of each pod that was asked about whether numbers told."""
     by_columns: list[bool] = []
-    find = SimplePlacer.find
+    find = SimplePodPlacer.find
 
     def finding(*args: Any) -> object:
         found = find(*args)
         by_columns.append(found is not None)
         return found
 
-    patch.setattr(SimplePlacer, "find", finding)
+    patch.setattr(SimplePodPlacer, "find", finding)
     return lived(*how), by_columns
 
 

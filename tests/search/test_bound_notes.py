@@ -16,7 +16,14 @@ from placer.search.solver import solve
 from placer.search.sums_bound import bound_by_sums
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
-from placer_models.placement import Answer, Bottleneck, BoundSource, PartlyPlaced, Placed, TierValue
+from placer_models.placement import (
+    Answer,
+    BoundSource,
+    PartlyPlaced,
+    Placed,
+    TierBottleneck,
+    TierValue,
+)
 from placer_models.pod import DeviceRequest, Gang, PodSpec, Resources
 from placer_models.topology import Cpu, NumaNode, Topology
 from search.exchange_worlds import asking, gpu_machine, share_of_gpu
@@ -66,7 +73,7 @@ def test_the_tightest_bound_is_named() -> None:
     tier = first_tier(solve(Instance(nodes(2), pods(6, 1, 3)), WORK))
 
     assert (tier.bound, tier.bound_from) == (8, BoundSource.RELAXED_MODEL)
-    assert tier.binds == (Bottleneck("memory"),)
+    assert tier.binds == (TierBottleneck("memory"),)
 
 
 def test_the_answer_says_what_binds() -> None:
@@ -76,7 +83,7 @@ def test_the_answer_says_what_binds() -> None:
     tier = first_tier(solve(Instance(nodes(2), pods(6, 1, 4)), WORK))
 
     assert (tier.bound, tier.bound_from) == (8, BoundSource.SUMS)
-    assert tier.binds == (Bottleneck("memory"),)
+    assert tier.binds == (TierBottleneck("memory"),)
 
 
 def test_sums_name_memory_where_memory_runs_out() -> None:
@@ -87,7 +94,7 @@ def test_sums_name_memory_where_memory_runs_out() -> None:
     found = bound_by_sums(problem, [0], [12], Budget(WORK))
 
     assert found.bounds == [8]
-    assert found.binds == [(Bottleneck("memory"),)]
+    assert found.binds == [(TierBottleneck("memory"),)]
 
 
 def test_two_resources_bind_together() -> None:
@@ -100,7 +107,7 @@ def test_two_resources_bind_together() -> None:
 
     assert found.bounds[0] is not None
     assert found.bounds[0] < 24
-    assert set(found.binds[0]) == {Bottleneck("cpu"), Bottleneck("memory")}
+    assert set(found.binds[0]) == {TierBottleneck("cpu"), TierBottleneck("memory")}
 
 
 def test_pods_that_are_confined_to_nodes_are_bounded_by_those_nodes() -> None:
@@ -112,7 +119,7 @@ def test_pods_that_are_confined_to_nodes_are_bounded_by_those_nodes() -> None:
     found = bound_by_sums(problem, [0], [12], Budget(WORK))
 
     assert found.bounds == [8]
-    assert found.binds == [(Bottleneck("cpu", ("n0", "n1")),)]
+    assert found.binds == [(TierBottleneck("cpu", ("n0", "n1")),)]
 
 
 def test_devices_are_those_of_the_nodes_that_have_them() -> None:
@@ -124,7 +131,7 @@ def test_devices_are_those_of_the_nodes_that_have_them() -> None:
     found = bound_by_sums(problem, [0], [8], Budget(WORK))
 
     assert found.bounds == [6]
-    assert found.binds == [(Bottleneck("gpu", ("g",)),)]
+    assert found.binds == [(TierBottleneck("gpu", ("g",)),)]
 
 
 @pytest.mark.parametrize("memory_gib", [1, 8])
@@ -162,13 +169,13 @@ def test_what_binds_holds_as_long_as_its_bound() -> None:
     notes = BoundOrigins.of_limits(bounds)
     with notes.by(bounds, BoundSource.SUMS):
         bounds[0] = 8
-    notes.bind(BoundSource.SUMS, [(Bottleneck("memory"),)])
+    notes.bind(BoundSource.SUMS, [(TierBottleneck("memory"),)])
     before = notes.binds[0]
     with notes.by(bounds, BoundSource.PATTERNS):
         bounds[0] = 7
-    notes.bind(BoundSource.SUMS, [(Bottleneck("cpu"),)])
+    notes.bind(BoundSource.SUMS, [(TierBottleneck("cpu"),)])
 
-    assert before == (Bottleneck("memory"),)
+    assert before == (TierBottleneck("memory"),)
     assert notes.binds[0] == ()
 
 
@@ -189,8 +196,8 @@ def test_the_relaxed_model_names_the_class_of_nodes_whose_resource_is_short() ->
 
     assert bound == 20  # one on each small node, four on each large one
     assert set(resources_setting_bound(problem, [0], 0, bound, budget)) == {
-        Bottleneck("memory", ("n0", "n1")),
-        Bottleneck("cpu", ("l0", "l1")),
+        TierBottleneck("memory", ("n0", "n1")),
+        TierBottleneck("cpu", ("l0", "l1")),
     }
 
 
@@ -202,7 +209,9 @@ def test_nodes_without_a_resource_are_not_what_binds() -> None:
     gangs = tuple(asking(f"p{i}", asked) for i in range(5))
     problem = build_problem(Instance((Node("g", gpu_machine(3)), *nodes(1)), gangs))
 
-    assert resources_setting_bound(problem, [0], 0, 6, Budget(WORK)) == (Bottleneck("gpu", ("g",)),)
+    assert resources_setting_bound(problem, [0], 0, 6, Budget(WORK)) == (
+        TierBottleneck("gpu", ("g",)),
+    )
 
 
 def test_nothing_is_said_to_bind_when_the_time_is_over() -> None:

@@ -7,7 +7,12 @@ from ortools.sat.python.cp_model import CpModel, CpSolver
 
 from placer.search import cp
 from placer.search.budget import Budget
-from placer.search.cp import ModelAnswer, SolverError, merged_solver_answers, optimise_expression
+from placer.search.cp import (
+    ModelAnswer,
+    SolverError,
+    better_solution_and_bound,
+    optimise_expression,
+)
 from placer.search.options import SolveOptions
 from placer_models.goals import ObjectiveSense
 
@@ -127,10 +132,10 @@ def test_the_better_value_and_the_narrower_bound_are_kept(
     value: int | None,
     bound: int | None,
 ) -> None:
-    both = merged_solver_answers(first, second, sense)
+    both = better_solution_and_bound(first, second, sense)
     assert (both.values, both.bounds) == (() if value is None else (value,), (bound,))
 
 
 def test_a_second_call_without_solution_is_told_as_such() -> None:
     second: ModelAnswer[CpSolver] = ModelAnswer(None, (), (None,), infeasible=True)
-    assert merged_solver_answers(found(3, 4), second, ObjectiveSense.MAXIMISE).infeasible
+    assert better_solution_and_bound(found(3, 4), second, ObjectiveSense.MAXIMISE).infeasible

@@ -13,8 +13,8 @@ import pytest
 from dask_cluster import DASK, NO_DASK, TESTS, Cluster, wait_until
 from placer.sweep.sweep import run_tasks
 from placer.sweep.workers import (
-    InProcessWorker,
-    LocalProcessWorkers,
+    InProcessSweepWorker,
+    LocalProcessSweepWorkers,
     SweepWorkers,
     SweepWorkersError,
     make_sweep_workers,
@@ -40,9 +40,9 @@ def workers(request: pytest.FixtureRequest) -> SweepWorkers:
     """Each kind of workers, two where there can be more than one."""
     match request.param:
         case "this process":
-            return InProcessWorker()
+            return InProcessSweepWorker()
         case "local processes":
-            return LocalProcessWorkers(2)
+            return LocalProcessSweepWorkers(2)
         case _:
             cluster: Cluster = request.getfixturevalue("cluster")
             return cluster.workers()
@@ -77,7 +77,7 @@ def test_a_worker_killed_in_the_middle_costs_no_result(
     The task that the dead one was at begins again elsewhere, and counts once.
     """
     workers: SweepWorkers = (
-        LocalProcessWorkers(2)
+        LocalProcessSweepWorkers(2)
         if kind == "local processes"
         else request.getfixturevalue("cluster").workers()
     )
@@ -106,7 +106,7 @@ def test_a_task_that_kills_every_worker_is_told_of(tmp_path: Path) -> None:
     """
     tasks = told(tmp_path, 6, slow=(2,))
 
-    swept = run_tasks(deadly, tasks, LocalProcessWorkers(2))
+    swept = run_tasks(deadly, tasks, LocalProcessSweepWorkers(2))
 
     assert [task.number for task, _ in swept.done] == [0, 1, 3, 4, 5]
     assert swept.left == (tasks[2],)
@@ -185,9 +185,9 @@ def test_workers_that_nobody_has(processes: int | None, address: str, message: s
 
 
 def test_one_process_is_this_one() -> None:
-    assert isinstance(make_sweep_workers(1, None), InProcessWorker)
-    assert isinstance(make_sweep_workers(None, None), InProcessWorker)
-    assert isinstance(make_sweep_workers(3, None), LocalProcessWorkers)
+    assert isinstance(make_sweep_workers(1, None), InProcessSweepWorker)
+    assert isinstance(make_sweep_workers(None, None), InProcessSweepWorker)
+    assert isinstance(make_sweep_workers(3, None), LocalProcessSweepWorkers)
 
 
 def test_dask_that_is_not_installed_is_told_how_to_get(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -304,7 +304,7 @@ def _apply(
     from placer.node.errors import ImpossibleDocumentError
     from placer.node.host import HostMachine
     from placer.node.mounts import kernel_cgroup_files
-    from placer.node.no_cgroups import StubRootCgroup
+    from placer.node.no_cgroups import ReadOnlyRootCgroup
     from placer.node.plan import cgroup_plan_of
     from placer.node.state import AppliedStateFolder
     from placer.node.systemd_units import SystemdUnits
@@ -319,7 +319,7 @@ def _apply(
     kept = AppliedStateFolder(state)
     if not is_here:
         wanted = replace(wanted, generation=wanted.generation or 1)
-        blank = Cgroups(StubRootCgroup(wanted.node))
+        blank = Cgroups(ReadOnlyRootCgroup(wanted.node))
         plan = cgroup_plan_of(wanted, blank, HostMachine(name), root=how.root)
         _print(wanted, plan, f"on an empty node (this machine is not {name})", how.form)
         return Exit.DONE

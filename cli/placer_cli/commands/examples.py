@@ -25,13 +25,20 @@ def examples(
     form: Annotated[Format, format_option("How the list is printed.")] = Format.TABLE,
 ) -> None:
     """List the examples, or copy some into a folder instances, as the pages name them."""
-    from placer_cli.examples import FOLDER, copy_examples, every_example, examples_named
+    from placer_cli.examples import (
+        FOLDER,
+        bundled_examples_named,
+        copy_bundled_examples,
+        every_bundled_example,
+    )
 
     if names and every:
         raise typer.BadParameter("--all copies every example; name some, or give --all")
-    known = every_example()
+    known = every_bundled_example()
     if names or every:
-        written = copy_examples(examples_named(names, known) if names else known, to, force=force)
+        written = copy_bundled_examples(
+            bundled_examples_named(names, known) if names else known, to, force=force
+        )
         for file in written[: 0 if every else None]:
             print_note(f"wrote {file}")
         if every:
@@ -41,6 +48,6 @@ def examples(
         tree = [{"name": one.name, "file": one.path, "shows": one.shows} for one in known]
         print_tree(tree, form)
         return
-    from placer_cli.draw.examples import draw_examples
+    from placer_cli.draw.examples import draw_bundled_examples
 
-    print_drawing(lambda canvas: draw_examples(known, canvas))
+    print_drawing(lambda canvas: draw_bundled_examples(known, canvas))

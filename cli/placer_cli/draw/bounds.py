@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from placer_cli.draw.texts import count_text, fold_names
 from placer_models.cluster import Instance
 from placer_models.goals import PLACED
-from placer_models.placement import Bottleneck, BoundSource, TierValue
+from placer_models.placement import BoundSource, TierBottleneck, TierValue
 
 MOST_NAMES = 40
 """Longer lists of nodes are not written."""
@@ -43,7 +43,7 @@ def priority_bound_lines(tiers: Iterable[TierValue], instance: Instance) -> Iter
             yield f"{value.tier.name}: {count_text(value.bound, 'point')} at most, {why}"
 
 
-def _said(binds: Sequence[Bottleneck], instance: Instance) -> Iterator[str]:
+def _said(binds: Sequence[TierBottleneck], instance: Instance) -> Iterator[str]:
     """Yield resources and nodes, those of the same nodes together."""
     for nodes in dict.fromkeys(one.nodes for one in binds):
         named = [_WORDS.get(one.resource, one.resource) for one in binds if one.nodes == nodes]

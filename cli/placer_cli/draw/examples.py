@@ -11,7 +11,7 @@ from placer_cli.draw.tables import table
 from placer_cli.examples import BundledExample
 
 
-def draw_examples(examples: Sequence[BundledExample], canvas: Canvas) -> RenderableType:
+def draw_bundled_examples(examples: Sequence[BundledExample], canvas: Canvas) -> RenderableType:
     """Return a row for each example."""
     rows = [(Text(one.name, STRONG), one.shows) for one in examples]
     return table(("example", "shows"), rows, canvas.width, wrap={"shows": 20})

@@ -70,7 +70,7 @@ def drawn_pods_by_node(
     A running pod that the placement moves is where it goes to.
 
     Raises:
-        StrangeError: The placement is of another instance.
+        UnknownNameError: The placement is of another instance.
 
     """
     nodes = {node.name for node in instance.nodes}

@@ -6,7 +6,7 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer.plan.fit_answer import FitClass, FitCount
+from placer.plan.fit_answer import FitCount, NodesWithSameFitBlocker
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.tables import table
@@ -54,7 +54,7 @@ def _sentence(step: FitCount, shape: str) -> str:
     return f"{more} {fit}; no more than {step.bound:,} can, which is proven."
 
 
-def _classes(classes: Sequence[FitClass], canvas: Canvas) -> RenderableType:
+def _classes(classes: Sequence[NodesWithSameFitBlocker], canvas: Canvas) -> RenderableType:
     rows = [
         (one.machine, f"{len(one.nodes):,}", fold_names(one.nodes), f"{one.count:,}", one.reason)
         for one in classes

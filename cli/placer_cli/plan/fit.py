@@ -23,7 +23,7 @@ from placer_models.cluster import Instance
 from placer_models.pod import Pod
 
 if TYPE_CHECKING:
-    from placer.plan.fit import FitTask
+    from placer.plan.fit import FitCountTask
     from placer.plan.fit_answer import FitCount
     from placer.sweep.workers import SweepWorkers
     from placer_models.whatif.change import InstanceChange
@@ -124,10 +124,10 @@ def _fit(
 
         print_tree(fit_answer_to_json(steps, waiting), question.form)
     if question.report is not None:
-        from placer_cli.plan.pages import fit_page
+        from placer_cli.plan.pages import fit_count_page
 
         foot = report_footer("What placer plan fit says")
-        write_report(question.report, fit_page(steps, shape, waiting, foot))
+        write_report(question.report, fit_count_page(steps, shape, waiting, foot))
     question.print_time("counted")
     return steps
 
@@ -138,14 +138,14 @@ def _tasks(
     excluded: Sequence[str],
     changes: "Sequence[Sequence[InstanceChange]]",
     seconds: float,
-) -> "list[FitTask]":
+) -> "list[FitCountTask]":
     """Return what is counted: as it is, then with each change.
 
     Raises:
         BadParameter: A selector means no node, or a change changes nothing.
 
     """
-    from placer.plan.fit import FitTask
+    from placer.plan.fit import FitCountTask
     from placer.plan.node_selector import selected_node_names
     from placer_models.whatif.change import ChangeError
     from placer_models.whatif.language import apply_all
@@ -156,7 +156,7 @@ def _tasks(
             closed |= selected_node_names(text, instance.nodes)
     except ValueError as error:
         raise typer.BadParameter(f"--exclude-nodes: {error}") from None
-    tasks = [FitTask(instance, pod, (), closed, seconds)]
+    tasks = [FitCountTask(instance, pod, (), closed, seconds)]
     for some in changes:
         try:
             changed = apply_all(some, instance)
@@ -164,5 +164,5 @@ def _tasks(
             raise typer.BadParameter(f"--what-if: {error}") from None
         waiting = {one.key: one for gang in changed.gangs for one in gang.pods}
         words = tuple(map(str, some))
-        tasks.append(FitTask(changed, waiting.get(pod.key, pod), words, closed, seconds))
+        tasks.append(FitCountTask(changed, waiting.get(pod.key, pod), words, closed, seconds))
     return tasks

@@ -20,7 +20,11 @@ from placer_cli.plan.draw_survival import draw_survival
 from placer_cli.plan.drawn import draw_purchase_plan
 from placer_cli.plan.drawn_growth import demand_bottleneck_text, draw_growth
 from placer_cli.report.charts import Bar, CurvePoint, bar_chart, price_over_demand_chart
-from placer_cli.report.from_drawings import busiest_node, opening_lines_of, report_sections_of_nodes
+from placer_cli.report.from_drawings import (
+    node_with_most_new_pods,
+    opening_lines_of,
+    report_sections_of_nodes,
+)
 from placer_cli.report.html import Html
 from placer_cli.report.page import (
     SortableTableCell,
@@ -120,7 +124,7 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
             ]
             for one in answer.mix
         }
-        chosen = [busiest_node(fullest.placement, names) for names in bought.values()]
+        chosen = [node_with_most_new_pods(fullest.placement, names) for names in bought.values()]
         yield from report_sections_of_nodes(
             fullest.instance, fullest.placement, [name for name in chosen if name is not None]
         )
@@ -241,7 +245,7 @@ def _mended(mend: AnswerTree, coin: str) -> str:
     return f"{mix} for {_coins(mend['price'], coin)}"
 
 
-def fit_page(steps: Sequence[FitCount], shape: str, waiting: int, foot: str) -> str:
+def fit_count_page(steps: Sequence[FitCount], shape: str, waiting: int, foot: str) -> str:
     """Return the report of how many more fit."""
     tree = fit_answer_to_json(steps, waiting)
     lead = opening_lines_of(draw_fit(steps, shape, waiting, _WIDE))
@@ -267,7 +271,7 @@ def _fit(steps: Sequence[FitCount], tree: AnswerTree) -> Iterator[Html]:
         head = ("machine", "#nodes", "#more", "what stops the next one")
         yield html_section(title, sortable_table(head, rows))
     first = steps[0]
-    node = busiest_node(first.placement, [one.name for one in first.instance.nodes])
+    node = node_with_most_new_pods(first.placement, [one.name for one in first.instance.nodes])
     yield from report_sections_of_nodes(
         first.instance, first.placement, [] if node is None else [node]
     )

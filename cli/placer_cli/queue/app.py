@@ -49,7 +49,7 @@ def simulate(
     from dataclasses import replace
 
     from placer.queue.file.simulation_file import read_simulation
-    from placer.queue.simulation.engine import simulate as run
+    from placer.queue.simulation.engine import simulate_fair_queue as run
 
     refuse_overwriting_inputs("--svg", svg, [file])
     scenario = read_simulation(file, seed=seed)

@@ -35,7 +35,7 @@ def opening_lines_of(drawing: RenderableType) -> list[str]:
     return found
 
 
-def busiest_node(placement: Placement, nodes: Iterable[str]) -> str | None:
+def node_with_most_new_pods(placement: Placement, nodes: Iterable[str]) -> str | None:
     """Return which of some nodes most pods come to; the first of several; None for none."""
     pods = Counter(place.node for place in placement.pods)
     return max((node for node in nodes if pods[node]), key=lambda node: pods[node], default=None)

@@ -22,7 +22,7 @@ MOST_BITS = 40
 """What a node has is counted in at most this many bits, so that no sum exceeds 64 bits."""
 
 Counting = tuple[str, str]
-"""A resource, called as in `placement.Bottleneck`, and a way to count it."""
+"""A resource, called as in `placement.TierBottleneck`, and a way to count it."""
 
 Demands = dict[Counting, tuple[int, int]]
 """What is counted -> (what a node has of it, what a pod takes of it)."""

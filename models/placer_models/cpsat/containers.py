@@ -48,7 +48,7 @@ class ContainerVariables:
 
 
 @dataclass(frozen=True, slots=True)
-class AssignmentContainerVariables:
+class AssignmentContainersVariables:
     """The containers of an assignment's pod; such an assignment has at most one pod."""
 
     containers: tuple[ContainerVariables, ...]
@@ -56,18 +56,18 @@ class AssignmentContainerVariables:
 
 def container_vars_of(assignment: Assignment) -> tuple[ContainerVariables, ...]:
     """Return the containers of the pod, or nothing if it is aligned as a whole."""
-    parts = assignment.part(AssignmentContainerVariables)
+    parts = assignment.part(AssignmentContainersVariables)
     return parts.containers if parts else ()
 
 
 def container_vars(
     model: CpModel, problem: Problem, assignment: Assignment
-) -> AssignmentContainerVariables | None:
+) -> AssignmentContainersVariables | None:
     """Create the variables of the containers, or return None if the pod is aligned as a whole."""
     if not assignment.fit.containers:
         return None
     node = problem.nodes[assignment.node]
-    return AssignmentContainerVariables(
+    return AssignmentContainersVariables(
         tuple(
             _container_part(model, node, assignment, fit, f"{assignment.name},{position}")
             for position, fit in enumerate(assignment.fit.containers)

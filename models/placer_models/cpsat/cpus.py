@@ -167,7 +167,7 @@ def whole_cores_are_not_split(model: CpModel, problem: Problem, x: Variables) ->
                 model.add(LinearExpr.sum(whole) + broken[index] <= c.cores)
 
 
-def single_threads_fit_their_cores(model: CpModel, problem: Problem, x: Variables) -> None:
+def single_threads_are_on_taken_cores(model: CpModel, problem: Problem, x: Variables) -> None:
     """Single threads fit into the cores taken thread by thread."""
     for node, assignments, broken in zip(
         problem.nodes, x.on_node, x.part(CoresTakenByThread).of_node, strict=True
@@ -350,7 +350,7 @@ FAMILY = ModelFamily(
         a_pod_owns_the_cpus_it_asks_for,
         whole_cores_can_be_dealt_to_pods,
         whole_cores_are_not_split,
-        single_threads_fit_their_cores,
+        single_threads_are_on_taken_cores,
         spread_threads_touch_different_cores,
         a_used_shared_pool_has_a_cpu,
         a_used_best_effort_pool_has_a_cpu,

@@ -26,7 +26,7 @@ from placer_models.cpsat.family import (
 from placer_models.goals import AFFINITY
 from placer_models.problem.node_state import affinity_sides_of_guests
 from placer_models.problem.problem import Problem
-from placer_models.problem.tasks import InNodeAffinity, InNodeAffinityTerm
+from placer_models.problem.tasks import InNodeAffinity, NumaOrCoreAffinityTerm
 from placer_models.rule_family import RuleFamilyName
 
 LEVELS = (AffinityLevel.NUMA, AffinityLevel.CORE)
@@ -98,11 +98,11 @@ class _Place:
     shared: bool
     guests: tuple[_Guest, ...]
 
-    def runs(self, term: InNodeAffinityTerm) -> bool:
+    def runs(self, term: NumaOrCoreAffinityTerm) -> bool:
         """Return whether the term means a running pod that is here."""
         return not self.sides.isdisjoint(term.matches)
 
-    def others(self, guest: _Guest, term: InNodeAffinityTerm) -> list[IntVar]:
+    def others(self, guest: _Guest, term: NumaOrCoreAffinityTerm) -> list[IntVar]:
         """Return the literals of the other guests that the term means."""
         return [
             other.here
@@ -112,7 +112,7 @@ class _Place:
 
     def asked(
         self, *, apart: bool, required: bool
-    ) -> Iterator[tuple[_Guest, int, InNodeAffinityTerm]]:
+    ) -> Iterator[tuple[_Guest, int, NumaOrCoreAffinityTerm]]:
         """Yield each guest with its terms of a kind, and their positions."""
         for guest in self.guests:
             for position, term in enumerate(guest.own.affinity.terms):
@@ -313,7 +313,11 @@ def _levels(problem: Problem, x: Variables) -> Iterator[list[_Place]]:
 
 
 def _alone(
-    model: CpModel, problem: Problem, x: Variables, key: tuple[int, int], term: InNodeAffinityTerm
+    model: CpModel,
+    problem: Problem,
+    x: Variables,
+    key: tuple[int, int],
+    term: NumaOrCoreAffinityTerm,
 ) -> IntVar:
     """Return a literal that is true only where at most one pod of the cluster is meant."""
     meant = [s.count for s in x.assignments if x.units[s.unit].shape in term.matches]

@@ -24,7 +24,7 @@ from placer_models.goals import (
     POD_PAIR_SUM,
     USABLE,
 )
-from placer_models.links.allowed import is_partition
+from placer_models.links.allowed import is_set_in_partition_table
 from placer_models.links.best import best_pair_sum
 from placer_models.links.board import LinkedDeviceClasses, pair_sum
 from placer_models.links.usable import usable_set_device_count
@@ -42,7 +42,9 @@ def pods_without_partition(model: CpModel, problem: Problem, x: Variables) -> Ex
         if bank is None or bank.board.partitions is None or bank.board.honored:
             continue
         picks = device_vars_of(assignment).picks
-        terms += [literal for s, literal in picks if not is_partition(bank.board, s.counts)]
+        terms += [
+            literal for s, literal in picks if not is_set_in_partition_table(bank.board, s.counts)
+        ]
     return LinearExpr.sum(terms)
 
 

@@ -27,7 +27,7 @@ def instances_of_a_gpu_do_not_overlap(model: CpModel, problem: Problem, x: Varia
             model.add(LinearExpr.sum(instances) <= 1)
 
 
-def mig_instance_points_left(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def usable_points_of_mig_instances(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the instances that nodes could still make (tier ``usable``)."""
     return LinearExpr.sum(
         [
@@ -111,7 +111,7 @@ def are_not_mig_instances(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
 FAMILY = ModelFamily(
     name=RuleFamilyName.MIG,
     rules=(instances_of_a_gpu_do_not_overlap,),
-    tiers={USABLE: mig_instance_points_left},
+    tiers={USABLE: usable_points_of_mig_instances},
     countable=always,
     plain=always,
     sees_links=never,

@@ -18,7 +18,7 @@ from placer_models.instance.machine_parts import MachineFileError
 from placer_models.instance.machine_schema import MachineFile, to_machine
 from placer_models.instance.network import NetworkLevelReader
 from placer_models.instance.nodes import MachineFinder, NodeReader
-from placer_models.instance.pods import PodReader
+from placer_models.instance.pods import InstancePodReader
 from placer_models.instance.requests import RequestsAndLimitsReader
 from placer_models.instance.running import RunningReader
 from placer_models.instance.schema import GangPart, InstanceFile, NodePart, PodPart
@@ -148,7 +148,7 @@ def build_instance(
     if not files and beside is None:
         message = f"holds no document of 'kind: {INSTANCE}'"
         raise InputError(documents[0].file, None, "", message)
-    reader = MachineReader()
+    reader = MachineFileReader()
     for part, place in parts:
         reader.add(part, place)
     faults.raise_first()
@@ -200,13 +200,13 @@ def machine_from_document(document: DocumentInFile) -> Machine:
         InputError: Something is wrong with it.
 
     """
-    place, reader = DocumentLocation(document, Faults([document])), MachineReader()
+    place, reader = DocumentLocation(document, Faults([document])), MachineFileReader()
     reader.add(read_as(MachineFile, place), place)
     place.faults.raise_first()
     return next(iter(reader.machines.values()))
 
 
-class MachineReader:
+class MachineFileReader:
     """Reads the machines that the files define.
 
     Attributes:
@@ -288,7 +288,7 @@ def _build(
             f"{in_quotes(both[0])} is a type of devices on some nodes, and an extended resource of "
             "others; name one of them otherwise"
         )
-    pods = PodReader(
+    pods = InstancePodReader(
         RequestsAndLimitsReader(shared_units, extended),
         on_arm_alone=all(n.machine.topology.architecture == ARM for n in nodes),
         device_choice=_once(

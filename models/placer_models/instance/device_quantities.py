@@ -2,7 +2,7 @@
 
 import re
 
-from placer_models.capacity import OWN_WORDS, DeviceQuantity, quantity_unit_of_text
+from placer_models.capacity import OWN_WORDS, DeviceQuantity, device_quantity_unit_of_text
 from placer_models.device_request import DEVICE_RESOURCES, OTHER_SPELLINGS
 from placer_models.files.errors import in_quotes
 
@@ -26,6 +26,6 @@ def check_quantity_name(name: str) -> None:
 
 def device_quantity_to_json(quantity: DeviceQuantity) -> object:
     """Return a quantity as machine files write it: its text, with the unit where that needs it."""
-    if quantity_unit_of_text(quantity.text) is quantity.unit:
+    if device_quantity_unit_of_text(quantity.text) is quantity.unit:
         return quantity.text
     return {"amount": quantity.text, "unit": quantity.unit.value}

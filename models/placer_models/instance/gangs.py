@@ -6,7 +6,7 @@ from placer_models.cluster import RunningGang
 from placer_models.files.errors import in_quotes, number_with_noun
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
-from placer_models.instance.pods import PodReader, TakenNames, pod_to_dict
+from placer_models.instance.pods import InstancePodReader, TakenNames, pod_to_dict
 from placer_models.instance.schema import (
     GangGroupPart,
     GangPart,
@@ -29,7 +29,7 @@ class GangReader:
 
     """
 
-    def __init__(self, pods: PodReader, levels: Collection[str]) -> None:
+    def __init__(self, pods: InstancePodReader, levels: Collection[str]) -> None:
         self._pods = pods
         self._levels = levels
         self.names = TakenNames("gang")

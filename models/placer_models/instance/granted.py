@@ -8,8 +8,8 @@ from placer_models.capacity import (
     PERCENT,
     DeviceQuantity,
     DeviceQuantityUnit,
+    device_quantity_unit_of_text,
     parse_amount,
-    quantity_unit_of_text,
 )
 from placer_models.cluster import Instance
 from placer_models.device import GPU
@@ -51,7 +51,7 @@ def held_share_to_dict(grant: DeviceGrant, memory_bytes: int) -> dict[str, objec
     )
     written: dict[str, object] = {name: amount for name, amount in amounts if amount is not None}
     for quantity in share.capacity:
-        plain = quantity_unit_of_text(quantity.text) is DeviceQuantityUnit.UNITS
+        plain = device_quantity_unit_of_text(quantity.text) is DeviceQuantityUnit.UNITS
         written[quantity.name] = quantity.amount if plain else quantity.text
     return written
 

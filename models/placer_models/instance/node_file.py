@@ -11,7 +11,7 @@ from placer_models.files.errors import InputError, in_quotes
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import DocumentMetadataPart, Id, Json, Name, Part
 from placer_models.files.validate import read_as
-from placer_models.instance.build import NODE_PLACEMENT, MachineReader, document_kind
+from placer_models.instance.build import NODE_PLACEMENT, MachineFileReader, document_kind
 from placer_models.instance.defaults import defaults_to_dict, read_defaults
 from placer_models.instance.granted import memory_of_devices
 from placer_models.instance.machine_schema import MachineFile
@@ -23,7 +23,7 @@ from placer_models.instance.placement_file import (
     place_on_node_to_json,
     read_place,
 )
-from placer_models.instance.pods import PodReader, pod_to_dict
+from placer_models.instance.pods import InstancePodReader, pod_to_dict
 from placer_models.instance.requests import RequestsAndLimitsReader
 from placer_models.instance.schema import (
     OTHER_SPELLINGS,
@@ -83,7 +83,7 @@ def read_node_placement(document: DocumentInFile) -> NodePlacement:
         raise InputError(document.file, place.at("kind").line, "kind", message)
     file = read_as(NodePlacementFile, place)
     node = _node(file, place)
-    pods = PodReader(
+    pods = InstancePodReader(
         RequestsAndLimitsReader(
             units_of_shared_quantities([node]), {name for name, _ in node.extended}
         ),
@@ -95,7 +95,7 @@ def read_node_placement(document: DocumentInFile) -> NodePlacement:
 
 
 def _node(file: NodePlacementFile, place: DocumentLocation) -> Node:
-    machines = MachineReader()
+    machines = MachineFileReader()
     machines.add(file.machine, place.at("machine"))
     place.faults.raise_first()
 
@@ -111,7 +111,9 @@ def _node(file: NodePlacementFile, place: DocumentLocation) -> Node:
     return nodes[0]
 
 
-def _pod(part: NodePodPart, node: Node, pods: PodReader, place: DocumentLocation) -> NodePod:
+def _pod(
+    part: NodePodPart, node: Node, pods: InstancePodReader, place: DocumentLocation
+) -> NodePod:
     spec, limits = pods.spec(part, place)
     pods.take(part.namespace, part.name, place)
     at = place.at("placement")

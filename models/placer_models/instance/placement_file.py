@@ -169,7 +169,7 @@ class PodEntry(PlaceOnNodeEntry):
     node: str
 
 
-class BottleneckEntry(Part):
+class TierBottleneckEntry(Part):
     """A resource of some nodes that gives a bound.
 
     Attributes:
@@ -197,7 +197,7 @@ class TierEntry(Part):
     bound: int | None = None
     proven: bool = False
     bound_from: BoundSource | None = None
-    binds: tuple[BottleneckEntry, ...] = ()
+    binds: tuple[TierBottleneckEntry, ...] = ()
 
 
 class UnplacedEntry(Part):
@@ -217,7 +217,7 @@ class UnplacedEntry(Part):
     guessed: bool = False
 
 
-class RejectedEntry(Part):
+class RejectedPlaceEntry(Part):
     """A place that was chosen for a pod and broke a rule: a defect of placer.
 
     Attributes:
@@ -257,7 +257,7 @@ class PlacementFile(Part):
     pods: tuple[PodEntry, ...]
     moves: tuple[MoveEntry, ...] = ()
     unplaced: tuple[UnplacedEntry, ...] = ()
-    rejected: tuple[RejectedEntry, ...] = ()
+    rejected: tuple[RejectedPlaceEntry, ...] = ()
     timing: Json = Field(default_factory=dict)
 
 

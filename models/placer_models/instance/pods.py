@@ -90,7 +90,7 @@ class TakenNames:
         return True
 
 
-class PodReader:
+class InstancePodReader:
     """Reads pods, waiting or running; keeps their names apart.
 
     Attributes:

@@ -22,7 +22,7 @@ from placer_models.instance.guessed_memory import MEMORY, PodWithUnlocatedMemory
 from placer_models.instance.guessed_room import Resource
 from placer_models.instance.hugepages import take_running_pod_hugepages
 from placer_models.instance.nodes import missing_device_message
-from placer_models.instance.pods import PodReader
+from placer_models.instance.pods import InstancePodReader
 from placer_models.instance.requests import device_type_of
 from placer_models.instance.running_defaults import (
     default_container_cpus,
@@ -72,7 +72,7 @@ class _Seat:
 class RunningReader:
     """Reads running pods; knows the nodes."""
 
-    def __init__(self, nodes: Sequence[Node], pods: PodReader) -> None:
+    def __init__(self, nodes: Sequence[Node], pods: InstancePodReader) -> None:
         self._nodes = {node.name: node for node in nodes}
         self._pods = pods
         self._seats: list[_Seat] = []

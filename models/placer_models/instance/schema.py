@@ -30,13 +30,13 @@ from placer_models.instance.fields import (
 )
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.instance.wish_schema import (
-    AffinityPart,
     Bind,
     ExclusiveWish,
     HostPortPart,
     JointPart,
     NodeAffinityPart,
     OneOf,
+    PodAffinityPart,
     SpreadParts,
     StrengthPart,
     TaintPart,
@@ -175,8 +175,8 @@ class PodSpecPart(Part):
     node_affinity: NodeAffinityPart | None = None
     tolerations: tuple[TolerationPart, ...] = ()
     labels: dict[str, str] = Field(default_factory=dict)
-    affinity: AffinityPart | None = None
-    anti_affinity: AffinityPart | None = None
+    affinity: PodAffinityPart | None = None
+    anti_affinity: PodAffinityPart | None = None
     topology_spread: SpreadParts = ()
     joint_allocate: JointPart | None = None
     vf_selector: dict[str, dict[str, OneOf]] = Field(

@@ -235,7 +235,7 @@ class PreferredAffinityTermPart(AffinityTermPart):
     weight: Annotated[int, Field(ge=1, le=MOST_WEIGHT)] = 1
 
 
-class AffinityPart(StrengthPart):
+class PodAffinityPart(StrengthPart):
     """Pods to be with, or apart from, as a demand or a wish."""
 
     expected = "terms, such as 'required: {matchLabels: {app: web}}'"

@@ -61,7 +61,7 @@ def type_asked_by_resource(name: str) -> str:
     return PERCENT_TYPES.get(name) or (GPU if name in DEVICE_RESOURCES else name)
 
 
-def node_selector_for_listed_devices(
+def selector_for_nodes_listing_devices(
     asked: Iterable[str], counted: Set[tuple[str, str]]
 ) -> tuple[tuple[str, str], ...]:
     """Return the labels that keep a pod off nodes that only count what it asks for otherwise.

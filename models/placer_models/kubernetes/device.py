@@ -11,7 +11,7 @@ from placer_models.kubernetes.checkpoints.allocate_response import (
     AllocateResponse,
     read_allocate_response,
 )
-from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
+from placer_models.kubernetes.checkpoints.device_manager import DevicesGivenToContainer
 from placer_models.kubernetes.checkpoints.go_types import BYTES, KubeletCheckpointError
 from placer_models.kubernetes.names import (
     DEVICE_CHECKPOINTS,
@@ -67,7 +67,7 @@ class DeviceObjectPart:
     devices: tuple[Device, ...]
     partitions: PartitionTable | None = None
     partition_policy: PartitionPolicy | None = None
-    checkpoints: tuple[HeldByKubelet, ...] = ()
+    checkpoints: tuple[DevicesGivenToContainer, ...] = ()
     holders: tuple[DeviceHolderInStatus, ...] = ()
 
 
@@ -201,7 +201,7 @@ def _partitions(part: ObjectField) -> PartitionTable:
     return read_json_annotation(part, read)
 
 
-def _checkpoints(whole: JsonPart) -> tuple[HeldByKubelet, ...]:
+def _checkpoints(whole: JsonPart) -> tuple[DevicesGivenToContainer, ...]:
     found = []
     for item in [] if whole.value is None else whole.items():
         names = ("podUID", "containerName", "resourceName")
@@ -209,7 +209,7 @@ def _checkpoints(whole: JsonPart) -> tuple[HeldByKubelet, ...]:
         texts = {name: fields[name].text() for name in names if name in fields}
         ids = fields["deviceIDs"].items() if "deviceIDs" in fields else []
         found.append(
-            HeldByKubelet(
+            DevicesGivenToContainer(
                 texts.get("podUID", ""),
                 texts.get("containerName", ""),
                 texts.get("resourceName", ""),

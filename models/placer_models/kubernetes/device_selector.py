@@ -50,7 +50,7 @@ class _Amount:
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceComparison:
+class DeviceSelectorComparison:
     """One comparison of a device with a value.
 
     Attributes:
@@ -84,7 +84,7 @@ class DeviceComparison:
         return _ORDER[self.sign](found, wanted)
 
 
-CelSelector = tuple[DeviceComparison, ...]
+CelSelector = tuple[DeviceSelectorComparison, ...]
 """Comparisons, all of which have to hold."""
 
 
@@ -142,13 +142,13 @@ class _Reader:
             self._refuse()
         return tuple(found)
 
-    def _all_of(self) -> list[DeviceComparison]:
+    def _all_of(self) -> list[DeviceSelectorComparison]:
         found = self._one()
         while self._takes("&&"):
             found += self._one()
         return found
 
-    def _one(self) -> list[DeviceComparison]:
+    def _one(self) -> list[DeviceSelectorComparison]:
         if self._takes("("):
             found = self._all_of()
             self._wants(")")
@@ -160,9 +160,9 @@ class _Reader:
         value = self._value()
         sign = self._sign()
         reference = self._reference()
-        return [DeviceComparison(reference.subject, reference.name, _TURNED[sign], value)]
+        return [DeviceSelectorComparison(reference.subject, reference.name, _TURNED[sign], value)]
 
-    def _compared(self, reference: _Reference) -> DeviceComparison:
+    def _compared(self, reference: _Reference) -> DeviceSelectorComparison:
         if self._takes("."):
             method = self._name()
             self._wants("(")
@@ -176,17 +176,17 @@ class _Reader:
                 sign = ">" if method == "isGreaterThan" else "<"
             else:
                 raise UnsupportedSelectorError(f"'{method}' is not understood")
-            return DeviceComparison(reference.subject, reference.name, sign, value)
+            return DeviceSelectorComparison(reference.subject, reference.name, sign, value)
         if self._next()[1] not in _TURNED:
             return self._flag(reference, on=True)
         sign = self._sign()
-        return DeviceComparison(reference.subject, reference.name, sign, self._value())
+        return DeviceSelectorComparison(reference.subject, reference.name, sign, self._value())
 
     @staticmethod
-    def _flag(reference: _Reference, *, on: bool) -> DeviceComparison:
+    def _flag(reference: _Reference, *, on: bool) -> DeviceSelectorComparison:
         if reference.subject is not DeviceSelectorField.ATTRIBUTE:
             raise UnsupportedSelectorError(f"device.{reference.subject} is compared with nothing")
-        return DeviceComparison(reference.subject, reference.name, "==", on)
+        return DeviceSelectorComparison(reference.subject, reference.name, "==", on)
 
     def _reference(self) -> _Reference:
         if self._name() != "device":

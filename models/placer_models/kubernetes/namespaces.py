@@ -13,20 +13,20 @@ OF_NAMESPACES = "kubernetes.io/metadata.name"
 
 
 @dataclass(frozen=True, slots=True)
-class NamespacePart:
+class NamespaceObjectPart:
     """The contents of a Namespace object: its labels, in its identity."""
 
     identity: ObjectIdentity
 
 
-def namespace_part(found: Object) -> NamespacePart:
+def namespace_part(found: Object) -> NamespaceObjectPart:
     """Return the contents of a Namespace object.
 
     Raises:
         ObjectError: Something is wrong with it.
 
     """
-    return NamespacePart(identity_of(found, "Namespace", namespaced=False)[0])
+    return NamespaceObjectPart(identity_of(found, "Namespace", namespaced=False)[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Namespaces:
     untold: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, parts: Mapping[str, NamespacePart], with_pods: Iterable[str]) -> "Namespaces":
+    def of(cls, parts: Mapping[str, NamespaceObjectPart], with_pods: Iterable[str]) -> "Namespaces":
         """Return what objects tell of the namespaces, given the namespaces that have pods."""
         labels = {
             name: tuple(sorted({**part.identity.labels, OF_NAMESPACES: name}.items()))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from placer_models.device import GPU, Device, DeviceKey
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.checkpoints.allocate_response import AllocateResponse
-from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
+from placer_models.kubernetes.checkpoints.device_manager import DevicesGivenToContainer
 from placer_models.mig import Modes
 from placer_models.visible_devices import GpuVendor, gpus_named, vendor_of
 
@@ -39,7 +39,7 @@ def type_of(resource: str) -> str:
 
 
 def devices_of_entry(
-    entry: HeldByKubelet, devices: Sequence[Device], modes: Modes = ()
+    entry: DevicesGivenToContainer, devices: Sequence[Device], modes: Modes = ()
 ) -> frozenset[DeviceKey] | None:
     """Return the devices of a node that an entry means, or None if it is unknown which.
 
@@ -62,7 +62,9 @@ def devices_of_entry(
     return None if lost and any(device.type == kind for device in devices) else frozenset(found)
 
 
-def gpus_unknown_to_node(entry: HeldByKubelet, devices: Sequence[Device]) -> frozenset[str]:
+def gpus_unknown_to_node(
+    entry: DevicesGivenToContainer, devices: Sequence[Device]
+) -> frozenset[str]:
     """Return the UUIDs of GPUs in an entry that are none of the node's devices.
 
     That is certain only if all of the node's devices of the type have such UUIDs, too, and the

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from placer_models.annotations.device_hint import device_strategies_of
 from placer_models.annotations.resource_spec import CpuBindPolicy, CpuExclusivePolicy
 from placer_models.device_request import DeviceRequestError
-from placer_models.kubernetes.counted_devices import node_selector_for_listed_devices
+from placer_models.kubernetes.counted_devices import selector_for_nodes_listing_devices
 from placer_models.kubernetes.names import (
     BEING_DELETED,
     KNOWS_CPUS,
@@ -215,7 +215,7 @@ def _selector(
             selector.update([TAKES_DEFAULT_ALIGNMENT])
         if reading.counted:
             selector.update(
-                node_selector_for_listed_devices(device_amounts(part, reading), reading.counted)
+                selector_for_nodes_listing_devices(device_amounts(part, reading), reading.counted)
             )
     return tuple(sorted(selector.items()))
 

@@ -40,7 +40,7 @@ def iterate_yaml_objects(
 
     """
     try:
-        yield from _parts(text, file, initial_yaml_anchors() if anchors is None else anchors)
+        yield from _parts(text, file, empty_yaml_anchors() if anchors is None else anchors)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         context = f" {error.context}" if error.context else ""
@@ -55,7 +55,7 @@ def iterate_yaml_objects(
         raise InputError(file, None, "", f"is not YAML: {error.reason}") from None
 
 
-def initial_yaml_anchors() -> YamlAnchors[ChunkValue]:
+def empty_yaml_anchors() -> YamlAnchors[ChunkValue]:
     """Return the anchors of a document before there are any."""
     return YamlAnchors(_parts_of)
 
@@ -143,7 +143,7 @@ def _parts(
                 text = "" if is_list else kept.text(begun, event)
                 yield ListItemOrDocument(root, line, text, None, is_list)
                 root = items = None
-                anchors = initial_yaml_anchors()
+                anchors = empty_yaml_anchors()
             elif what is yaml.AliasEvent:
                 value = _aliased(event, anchors, [*above, here], items, file, offset)
                 if here is items and here is not None:

@@ -21,7 +21,7 @@ from placer_models.kubernetes.chunks import (
 from placer_models.kubernetes.plain_yaml import PlainYamlReader
 from placer_models.kubernetes.yaml_events import (
     LineKeepingStream,
-    initial_yaml_anchors,
+    empty_yaml_anchors,
     iterate_yaml_objects,
 )
 
@@ -146,7 +146,7 @@ class _Reader:
 
     def _item_by_events(self, start: str, written: str) -> ListItemOrDocument | None:
         """Return an item that libyaml can read by itself."""
-        texts, anchors = iter((start, written)), initial_yaml_anchors()
+        texts, anchors = iter((start, written)), empty_yaml_anchors()
         before = self.window.line - _lines_in(start)
         try:
             kept = LineKeepingStream(lambda size: next(texts, ""), before)

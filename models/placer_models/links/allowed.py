@@ -57,7 +57,7 @@ def has_set_when_empty(board: LinkedDeviceClasses, size: int, scope: DeviceScope
     )
 
 
-def is_partition(board: LinkedDeviceClasses, counts: ClassCounts) -> bool:
+def is_set_in_partition_table(board: LinkedDeviceClasses, counts: ClassCounts) -> bool:
     """Return whether a set with these counts of devices per class is a partition of the table."""
     return board.partitions is not None and counts in board.partitions
 

@@ -8,7 +8,7 @@ from placer_models.goals import USABLE_SET_SIZES
 from placer_models.links.board import DeviceSet, LinkedDeviceClasses
 from placer_models.links.cliques import best_clique_minimum
 from placer_models.links.heaviest import heaviest_set_pair_sum, heaviest_sets
-from placer_models.links.merged import MergedClasses, merged_by_bandwidth
+from placer_models.links.merged import MergedClasses, classes_merged_by_equal_bandwidth
 from placer_models.links.usable import most_disjoint_sets
 
 
@@ -17,7 +17,7 @@ def best_pair_minimum(board: LinkedDeviceClasses, size: int) -> int | None:
 
     The value is in centi GB/s: 0 for fewer than two devices, None if the board has too few.
     """
-    merged = merged_by_bandwidth(board)
+    merged = classes_merged_by_equal_bandwidth(board)
     return best_clique_minimum(merged, merged.counts(board.sizes), size)
 
 
@@ -29,7 +29,7 @@ def best_pair_sum(board: LinkedDeviceClasses, size: int) -> int | None:
     """
     if size > sum(board.sizes):
         return None
-    merged = merged_by_bandwidth(board)
+    merged = classes_merged_by_equal_bandwidth(board)
     return heaviest_set_pair_sum(merged, merged.counts(board.sizes), size) if size > 1 else 0
 
 
@@ -44,7 +44,7 @@ def best_device_set_among_free(
     largest pair sum left, the lowest devices. Unknown NUMA nodes, packages and switches are
     not counted.
     """
-    merged = merged_by_bandwidth(board)
+    merged = classes_merged_by_equal_bandwidth(board)
     group_free = merged.counts(free)
     least = best_clique_minimum(merged, group_free, size)
     if least is None:

@@ -9,7 +9,9 @@ from placer_models.device import GPU, Device, LinkMatrix, PartitionTable, is_mig
 from placer_models.records import CachedHash, record
 
 
-def gpu_partitions_among(table: PartitionTable, minors: Sequence[int]) -> frozenset[frozenset[int]]:
+def partition_table_sets_among(
+    table: PartitionTable, minors: Sequence[int]
+) -> frozenset[frozenset[int]]:
     """Return the partitions that consist of these devices only.
 
     A partition with a device that is broken or missing cannot be made.
@@ -113,7 +115,7 @@ def device_classes_by_links(
         for d in ordered
     ]
     minors = [d.minor for d in ordered]
-    parts = gpu_partitions_among(table or (), minors)
+    parts = partition_table_sets_among(table or (), minors)
     groups = equivalence_classes(
         rows, facts, lambda a, b: are_alike_in_partitions(parts, minors[a], minors[b])
     )

@@ -30,7 +30,7 @@ class MergedClasses:
 
 
 @lru_cache(maxsize=4096)
-def merged_by_bandwidth(board: LinkedDeviceClasses) -> MergedClasses:
+def classes_merged_by_equal_bandwidth(board: LinkedDeviceClasses) -> MergedClasses:
     """Merge the classes that have equal bandwidths; weights are centi GB/s."""
     return _merge(board, board.across)
 

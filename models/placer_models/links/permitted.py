@@ -13,7 +13,7 @@ from placer_models.links.best import best_device_set_among_free
 from placer_models.links.board import DeviceSet, LinkedDeviceClasses, pair_sum
 from placer_models.links.cliques import best_clique_minimum
 from placer_models.links.heaviest import heaviest_set_pair_sum
-from placer_models.links.merged import merged_by_bandwidth
+from placer_models.links.merged import classes_merged_by_equal_bandwidth
 from placer_models.links.usable import usable_set_device_count
 from placer_models.policy import DeviceScope
 
@@ -30,7 +30,7 @@ def best_permitted_slowest_pair(
     if board.honored:
         parts = allowed_device_sets(board, size, board.sizes, scope)
         return parts[0].pair_minimum if parts else None
-    merged = merged_by_bandwidth(board)
+    merged = classes_merged_by_equal_bandwidth(board)
     found = (
         best_clique_minimum(merged, merged.counts(room), size)
         for room in free_counts_within_scope(board, size, board.sizes, scope)
@@ -48,7 +48,7 @@ def best_permitted_gpu_link_sum(
     if board.honored:
         parts = allowed_device_sets(board, size, board.sizes, scope)
         return max((part.pair_sum for part in parts), default=None)
-    merged = merged_by_bandwidth(board)
+    merged = classes_merged_by_equal_bandwidth(board)
     found = [
         heaviest_set_pair_sum(merged, merged.counts(room), size) if size > 1 else 0
         for room in free_counts_within_scope(board, size, board.sizes, scope)

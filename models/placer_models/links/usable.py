@@ -13,7 +13,11 @@ from placer_models.links.cliques import (
     clique_device_limit_by_group,
     fast_neighbours,
 )
-from placer_models.links.merged import MergedClasses, classes_merged_by_speed, merged_by_bandwidth
+from placer_models.links.merged import (
+    MergedClasses,
+    classes_merged_by_equal_bandwidth,
+    classes_merged_by_speed,
+)
 
 
 def usable_set_device_count(board: LinkedDeviceClasses, free: tuple[int, ...]) -> int:
@@ -42,7 +46,7 @@ def most_disjoint_sets(board: LinkedDeviceClasses, size: int, free: tuple[int, .
         return most_disjoint_partitions(board, size, free, whole[0].pair_minimum) if whole else 0
     if size < 2:
         return sum(free) if size == 1 else 0
-    bandwidths = merged_by_bandwidth(board)
+    bandwidths = classes_merged_by_equal_bandwidth(board)
     least = best_clique_minimum(bandwidths, bandwidths.counts(board.sizes), size)
     if least is None:
         return 0

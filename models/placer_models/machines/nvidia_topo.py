@@ -11,8 +11,8 @@ from placer_models.machines.rates import UNLINKED
 from placer_models.machines.sketch import GpuInText, MachineFromText, to_machine
 from placer_models.machines.topo_text import GpuTopologyError as GpuTopologyError
 from placer_models.machines.topo_text import (
-    MatrixRow,
     TopoMatrix,
+    TopoMatrixRow,
     clean_lines,
     gpu_number,
     is_gpu,
@@ -125,7 +125,7 @@ def _check_cells(table: TopoMatrix) -> None:
                 )
 
 
-def _affinity(name: str, row: MatrixRow, headings: Sequence[str]) -> GpuSurroundings:
+def _affinity(name: str, row: TopoMatrixRow, headings: Sequence[str]) -> GpuSurroundings:
     """Return the affinity that follows a GPU's links in its row; blank cells say nothing."""
     cells = [word for cell in row.rest for word in cell.split() or [""]]
     if sum(cell != "" for cell in cells) > len(headings):

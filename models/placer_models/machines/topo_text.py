@@ -21,7 +21,7 @@ class GpuTopologyError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixRow:
+class TopoMatrixRow:
     """One device and its cells, one for each column of the table.
 
     Attributes:
@@ -49,7 +49,7 @@ class TopoMatrix:
     columns: tuple[str, ...]
     headings: tuple[str, ...]
     start: int
-    rows: dict[str, MatrixRow] = field(default_factory=dict)
+    rows: dict[str, TopoMatrixRow] = field(default_factory=dict)
 
     def cell(self, name: str, other: str) -> str | None:
         """Return what the row of one device says about another, or None if it has no row."""
@@ -170,7 +170,7 @@ def _add_row(table: TopoMatrix, number: int, line: str) -> bool:
     width = len(table.columns)
     by_tab = [cell.strip() for cell in line.strip("\n").split("\t")]
     if len(by_tab) > width and by_tab[0].rstrip(":") == name:
-        table.rows[name] = MatrixRow(
+        table.rows[name] = TopoMatrixRow(
             number, tuple(by_tab[1 : width + 1]), tuple(by_tab[width + 1 :])
         )
         return True
@@ -186,5 +186,5 @@ def _add_row(table: TopoMatrix, number: int, line: str) -> bool:
     is_short = 0 < len(rest) < len(table.headings)
     if is_short and words[width].start() >= table.start + _TAB_STOP:
         rest.insert(0, "")
-    table.rows[name] = MatrixRow(number, tuple(w.group() for w in words[:width]), tuple(rest))
+    table.rows[name] = TopoMatrixRow(number, tuple(w.group() for w in words[:width]), tuple(rest))
     return True

@@ -38,7 +38,7 @@ class Dimension(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """What people call it, as in `placement.Bottleneck`."""
+        """What people call it, as in `placement.TierBottleneck`."""
         names = {"shared-pool": "cpu", "be-pool": "best-effort-cpu", "max-pods": "pods"}
         named = {"hugepages": f"hugepages-{self.subject}", "host-ports": f"port {self.subject}"}
         return names.get(self.rule) or named.get(self.rule) or self.subject or self.rule

@@ -120,7 +120,7 @@ NO_AFFINITIES = ProblemAffinities()
 
 
 @dataclass(frozen=True, slots=True)
-class InNodeAffinityTerm:
+class NumaOrCoreAffinityTerm:
     """What a shape asks of other pods that own CPUs of its NUMA nodes, or of its cores.
 
     Attributes:
@@ -160,7 +160,7 @@ class InNodeAffinity:
     """
 
     side: int
-    terms: tuple[InNodeAffinityTerm, ...]
+    terms: tuple[NumaOrCoreAffinityTerm, ...]
     off: tuple[tuple[AffinityLevel, frozenset[int]], ...]
     rather_off: tuple[tuple[AffinityLevel, tuple[tuple[int, int], ...]], ...]
     levels: tuple[AffinityLevel, ...]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from placer_models.capacity import DeviceQuantityUnit, quantity_unit_of_text
+from placer_models.capacity import DeviceQuantityUnit, device_quantity_unit_of_text
 from placer_models.cluster import Instance
 from placer_models.placement import NamespacedName, pod_or_gang_title
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
@@ -224,7 +224,7 @@ class AskLess:
                     else f"pod '{pod.title}' asks for no {self.resource}"
                 )
             unit = resource_unit(pod.spec.requests, self.resource)
-            if quantity_unit_of_text(self.written) not in (DeviceQuantityUnit.UNITS, unit):
+            if device_quantity_unit_of_text(self.written) not in (DeviceQuantityUnit.UNITS, unit):
                 raise ChangeError(f"{self.resource} is in {unit}, which {self.written} is not")
             if pod.spec.variants:
                 raise ChangeError(f"pod '{pod.title}' asks for other devices on other nodes")

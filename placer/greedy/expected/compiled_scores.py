@@ -112,7 +112,7 @@ class CompiledScores:
         self._used: Numbers = np.zeros(1, dtype=np.int64)
 
 
-def compile_scores() -> None:
+def warm_up_compiled_scores() -> None:
     """Compile what is not compiled yet, or read it, by a score that nobody asked for."""
     one: Numbers = np.ones(1, dtype=np.int64)
     gpus: Numbers = np.full((1, 1), WHOLE_MILLI, dtype=np.int64)

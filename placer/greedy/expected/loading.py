@@ -55,7 +55,7 @@ def load_compiled_scores() -> Callable[..., Any] | None:
     is_first = _COMPILED not in sys.modules
     nothing: Callable[..., Any] | None = None
     scores = compiled_or_plain(nothing, _COMPILED, "CompiledScores")
-    make_ready = compiled_or_plain(nothing, _COMPILED, "compile_scores")
+    make_ready = compiled_or_plain(nothing, _COMPILED, "warm_up_compiled_scores")
     if is_first and make_ready is not None:
         kept = _are_kept()
         if not kept:

@@ -14,7 +14,7 @@ from placer.greedy.expected.arrays import (
 )
 from placer.greedy.scorer import PodAsk
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand
-from placer_models.expected import ExpectedNodeFillings, NodeLeft, NodeWorths, worth_loss_in_quanta
+from placer_models.expected import ExpectedGpuFills, NodeLeft, NodeWorths, worth_loss_in_quanta
 
 MANY = 16
 """From so many nodes on NumPy is quicker than the reference; up to ``MOST`` at a time."""
@@ -43,7 +43,7 @@ class UncompiledScores:
         """
         self._demand = demand
         self._arrays = DemandArrays.of(demand)
-        self._fills = [ExpectedNodeFillings(demand, row) for row in open_]
+        self._fills = [ExpectedGpuFills(demand, row) for row in open_]
         self._open: NDArray[np.bool_] = np.array(open_, dtype=np.bool_).reshape(len(open_), -1)
         self._rows = rows
         self.set_prices(prices)

@@ -17,7 +17,7 @@ GPU_VENDORS = (0x10DE, 0x1002)
 """Vendors whose accelerators are GPUs, which their drivers report."""
 
 
-def read_accelerators(files: MachineFiles) -> FoundDevices:
+def read_non_gpu_accelerators(files: MachineFiles) -> FoundDevices:
     """Return the accelerators, numbered type by type in the order of their bus ids.
 
     A type is the kernel's class, such as ``ve``.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from placer.node.discover.accelerators import read_accelerators
+from placer.node.discover.accelerators import read_non_gpu_accelerators
 from placer.node.discover.inventory import FoundDevices
 from placer.node.discover.kfd import read_kfd
 from placer.node.discover.machine_files import MachineFiles
@@ -23,7 +23,7 @@ def discover_devices(files: MachineFiles, texts: Sequence[SmiText]) -> FoundDevi
         InputError: A file is not what the kernel writes, or the texts are of another machine.
 
     """
-    ports, others = read_rdma(files), read_accelerators(files)
+    ports, others = read_rdma(files), read_non_gpu_accelerators(files)
     more = replace(ports, devices=(*ports.devices, *others.devices))
     return merged_devices(_nvidia(files, texts), read_kfd(files), more)
 

@@ -12,7 +12,7 @@ from placer_models.cpuset import format_cpu_list
 from placer_models.device import Device, DeviceKey
 from placer_models.files.errors import cpu_ids_text, in_quotes
 from placer_models.files.part import Json
-from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
+from placer_models.kubernetes.checkpoints.device_manager import DevicesGivenToContainer
 from placer_models.kubernetes.checkpoints.memory_manager import MEMORY, MemoryManagerState
 from placer_models.kubernetes.plugin_devices import devices_of_entry, gpus_unknown_to_node, type_of
 from placer_models.kubernetes.resources import HUGEPAGES
@@ -119,7 +119,7 @@ def _devices_held(inventory: HardwareInventory, devices: Sequence[Device]) -> fr
 
 
 def _meant(
-    entry: HeldByKubelet, inventory: HardwareInventory, devices: Sequence[Device]
+    entry: DevicesGivenToContainer, inventory: HardwareInventory, devices: Sequence[Device]
 ) -> frozenset[DeviceKey] | None:
     """Return the devices that an entry means, or None if it is unknown which of a type."""
     return devices_of_entry(entry, devices, inventory.found.modes)

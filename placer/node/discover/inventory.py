@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from placer_models.annotations.node_topology import CpuManagerPolicy, PodCpuAlloc
 from placer_models.cpuset import CpuSet
 from placer_models.device import Device, LinkMatrix
-from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
+from placer_models.kubernetes.checkpoints.device_manager import DevicesGivenToContainer
 from placer_models.kubernetes.checkpoints.memory_manager import MemoryManagerState
 from placer_models.mig import Modes
 from placer_models.policy import AlignmentPolicy, AlignmentScope
@@ -121,7 +121,7 @@ class HardwareInventory:
     policy: CpuManagerPolicy | None = None
     pod_cpus: tuple[PodCpuAlloc, ...] = ()
     pod_memory: MemoryManagerState | None = None
-    plugin_devices: tuple[HeldByKubelet, ...] = ()
+    plugin_devices: tuple[DevicesGivenToContainer, ...] = ()
     alignment: AlignmentPolicy | None = None
     scope: AlignmentScope | None = None
     found: FoundDevices = field(default_factory=FoundDevices)

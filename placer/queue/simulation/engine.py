@@ -14,8 +14,8 @@ from placer.queue.fair import FairQueue
 from placer.queue.fairness import FairnessMeter
 from placer.queue.model import DEFAULT_GROUP, ChosenFlow, DispatchTicket, DispatchUnit, ReservedUnit
 from placer.queue.simulation.bounds import makespan_lower_bound_us, makespan_upper_bound_us
-from placer.queue.simulation.floor import ThreadCapacityLedger
-from placer.queue.simulation.forecast import CapacityForecast, OccupiedThreadCapacity
+from placer.queue.simulation.floor import SimulatedThreadLedger
+from placer.queue.simulation.forecast import CapacityForecast, ThreadsHeldUntil
 from placer.queue.simulation.result import JobResult, SimulatedJobThread, SimulationResult
 from placer.queue.simulation.scenario import QueueScenario, SimulatedJob
 
@@ -39,7 +39,7 @@ class _Event(NamedTuple):
     """The ticket's sequence number, the new capacity, or the job's index."""
 
 
-def simulate(scenario: QueueScenario) -> SimulationResult:
+def simulate_fair_queue(scenario: QueueScenario) -> SimulationResult:
     """Run the scenario to its end."""
     return _Engine(scenario).run()
 
@@ -50,7 +50,7 @@ class _Engine:
         self._specs = {job.name: job for job in scenario.jobs}
         self._queue = _queue_of(scenario)
         self._meter = _meter_of(scenario)
-        self._floor = ThreadCapacityLedger(scenario.capacity)
+        self._floor = SimulatedThreadLedger(scenario.capacity)
         self._gangs = any(job.width > 1 for job in scenario.jobs)
         self._events: list[_Event] = []
         self._running: dict[int, tuple[DispatchTicket, SimulatedJobThread]] = {}
@@ -115,10 +115,10 @@ class _Engine:
                 service = (run.end_us - run.start_us) * chosen.unit.width
                 self._meter.dispatched(chosen.job, service, now_us)
 
-    def _held_until(self, now_us: int) -> list[OccupiedThreadCapacity]:
+    def _held_until(self, now_us: int) -> list[ThreadsHeldUntil]:
         """Return when running gangs should let their threads go, as far as the queue was told."""
         return [
-            OccupiedThreadCapacity(
+            ThreadsHeldUntil(
                 None
                 if ticket.unit.length_us is None
                 else max(now_us, ticket.start_us + ticket.unit.length_us),

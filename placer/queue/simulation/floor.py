@@ -7,7 +7,7 @@ from placer.queue.model import ONE_MILLI
 from placer.queue.simulation.scenario import ThreadCapacityOverTime
 
 
-class ThreadCapacityLedger:
+class SimulatedThreadLedger:
     """Threads of capacity by number, from 1; the lowest free numbers are taken first."""
 
     def __init__(self, capacity: ThreadCapacityOverTime) -> None:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from placer.queue.model import DispatchUnit
-from placer.queue.simulation.floor import ThreadCapacityLedger
+from placer.queue.simulation.floor import SimulatedThreadLedger
 
 
-class OccupiedThreadCapacity(NamedTuple):
+class ThreadsHeldUntil(NamedTuple):
     """Threads of capacity that are held.
 
     Attributes:
@@ -28,7 +28,7 @@ class CapacityForecast:
     """
 
     def __init__(
-        self, floor: ThreadCapacityLedger, held: Sequence[OccupiedThreadCapacity], now_us: int
+        self, floor: SimulatedThreadLedger, held: Sequence[ThreadsHeldUntil], now_us: int
     ) -> None:
         self._free = floor.free
         self._now_us = now_us

@@ -47,7 +47,7 @@ class FoundByColumns(NamedTuple):
     place: PodPlacement | None
 
 
-class SimplePlacer:
+class SimplePodPlacer:
     """Finds places, and keeps what it knows of nodes from call to call. For one thread at a time.
 
     No answer depends on what is kept.

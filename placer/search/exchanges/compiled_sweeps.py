@@ -84,7 +84,7 @@ def _allows(kind, base, most, count):
     return count == 0 or count >= base
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@numba.njit(cache=True, nogil=True)
 def _kept(rules, item, other, here, there):
     """Return whether the rules of an item are kept when it is exchanged for the other one."""
     for position in range(rules.of.shape[1]):

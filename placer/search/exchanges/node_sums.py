@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from placer.search.exchanges.room_columns import CapacityLeftColumns
 from placer.search.exchanges.sweeps import Loads
-from placer_models.placement import Bottleneck
+from placer_models.placement import TierBottleneck
 from placer_models.problem.problem import Problem
 
 MOST_CONFINES = 20
@@ -30,7 +30,7 @@ class NodeSetCapacityLimit(NamedTuple):
 
     """
 
-    what: Bottleneck
+    what: TierBottleneck
     sizes: tuple[tuple[int, int], ...]
     room: int
 
@@ -74,7 +74,7 @@ def _sums_over(
             having = nodes & (room > 0)
             having = having if having.any() else nodes
             names = tuple(problem.nodes[i].name for i in np.flatnonzero(having).tolist())
-            what = Bottleneck(resource, None if len(names) == len(problem.nodes) else names)
+            what = TierBottleneck(resource, None if len(names) == len(problem.nodes) else names)
             yield NodeSetCapacityLimit(what, taken, int(room[nodes].sum()))
 
 

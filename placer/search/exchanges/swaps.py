@@ -39,7 +39,7 @@ Sweeps = Callable[[BinArrays, int, int, NDArray[np.float64], int, int], None]
 
 _COMPILED = "placer.search.exchanges.compiled_sweeps"
 
-WORTH_COMPILING_S = 3.0
+WORTH_COMPILING_S = 5.0
 """Seconds that have to be left before compiled sweeps are loaded: the first time on a machine
 takes that long, later ones a third of a second."""
 

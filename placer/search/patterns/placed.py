@@ -28,7 +28,7 @@ from placer.search.patterns.program import (
     optimum_exceeds_bound,
 )
 from placer_models.goals import MEMBER_OF_MINIMUM_POINTS, ObjectiveSense
-from placer_models.placement import Bottleneck
+from placer_models.placement import TierBottleneck
 from placer_models.problem.problem import Choices, Problem
 
 MOST_A_NODE = 5.0
@@ -62,7 +62,7 @@ class PatternSearchAnswer:
 
     choices: Choices | None
     bounds: list[int | None]
-    binds: list[tuple[Bottleneck, ...]]
+    binds: list[tuple[TierBottleneck, ...]]
     is_open: bool
 
 
@@ -121,7 +121,7 @@ class _PatternSearch:
         self.bounds = bounds
         self.rng = rng
         self.held: PodNodes = dict(places.at_start)
-        self.binds: list[tuple[Bottleneck, ...]] = [()] * len(bounds)
+        self.binds: list[tuple[TierBottleneck, ...]] = [()] * len(bounds)
         self.is_open = False
         lots = places.lots
         everyone = range(len(lots))
@@ -238,7 +238,7 @@ class _PatternSearch:
 
     def _binding(
         self, program: PatternMasterProgram, bound: int, unit: int
-    ) -> tuple[Bottleneck, ...]:
+    ) -> tuple[TierBottleneck, ...]:
         """Return the resources that alone give the bound; empty if that takes too long."""
         nodes, columns = self.places.problem.nodes, self.places.columns
         having = []

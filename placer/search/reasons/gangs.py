@@ -114,7 +114,7 @@ def _alone(pod: Pod) -> Pod:
     return pod if spec is pod.spec else replace(pod, spec=spec)
 
 
-def level_blocker(gang: Gang, members: Sequence[Node], node: Node) -> Blocker | None:
+def level_rule_blocking_node(gang: Gang, members: Sequence[Node], node: Node) -> Blocker | None:
     """Return the rule of the gang's levels that one more member on a node would break, if any."""
     if gang.gather is GatherLevel.NODE and any(member.name != node.name for member in members):
         return Blocker(RuleDemand(LevelRuleKind.GATHER.value, word=NODE_LEVEL))

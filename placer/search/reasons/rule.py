@@ -54,7 +54,7 @@ class ReasonRule:
     elsewhere, ask it.
 
     Attributes:
-        name: As in ``Demand.rule``.
+        name: As in ``RuleDemand.rule``.
         asked: Returns what it demands of the node for the pod.
         without: Returns the question with what the demand asks for taken out. A pod that fits a
             question also fits it with less asked. What means nothing without the demand is

@@ -15,7 +15,7 @@ from placer_models.network import LevelRuleKind
 from placer_models.pod import PodSpec
 from placer_models.reasons import (
     Blocked,
-    DevicesHeldByCheckpoint,
+    DevicesHeldByCheckpointReason,
     FewMembers,
     GangMinimumReason,
     GroupTooLarge,
@@ -85,7 +85,7 @@ def _sentence(reason: Reason, spec: PodSpec, few: int | None) -> str:
             return f"no place was found for it, though node {reason.node} has room"
         case UnknownName():
             return _unknown(reason)
-        case DevicesHeldByCheckpoint():
+        case DevicesHeldByCheckpointReason():
             return (
                 f"on {reason.nodes} of {reason.all_nodes} nodes a kubelet's checkpoint keeps "
                 f"{reason.devices} {reason.device_type} from it"

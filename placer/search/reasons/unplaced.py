@@ -18,7 +18,7 @@ from placer.search.reasons.alone import reason_budget
 from placer.search.reasons.gangs import (
     StagedReason,
     gang_group_shortage,
-    level_blocker,
+    level_rule_blocking_node,
     staged_reason_of_gang,
 )
 from placer.search.reasons.register import REASON_RULES
@@ -35,7 +35,7 @@ from placer_models.placement import NamespacedName, Placement, RejectedPlace, Un
 from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of_gangs
 from placer_models.reasons import (
     Blocked,
-    DevicesHeldByCheckpoint,
+    DevicesHeldByCheckpointReason,
     GangMinimumReason,
     LevelRuleReason,
     MovesAllowed,
@@ -249,7 +249,7 @@ class _Reasons:
         for stage in stages:
             barred = None
             if stage is third and members:
-                barred = partial(level_blocker, gang, members)
+                barred = partial(level_rule_blocking_node, gang, members)
             try:
                 found = stage.blockers(ask, barred)
                 if isinstance(found, int):
@@ -304,7 +304,9 @@ def _moves_allowed(asked: Instance) -> Iterator[MovesAllowed]:
         yield MovesAllowed(could, min(asked.move_budget, could))
 
 
-def device_counts_held_by_checkpoints(nodes: Sequence[Node]) -> dict[str, DevicesHeldByCheckpoint]:
+def device_counts_held_by_checkpoints(
+    nodes: Sequence[Node],
+) -> dict[str, DevicesHeldByCheckpointReason]:
     """Return type -> how many devices checkpoints keep from pods, for types with any."""
     devices: dict[str, int] = {}
     where: dict[str, set[str]] = {}
@@ -315,14 +317,14 @@ def device_counts_held_by_checkpoints(nodes: Sequence[Node]) -> dict[str, Device
             devices[kind] = devices.get(kind, 0) + 1
             where.setdefault(kind, set()).add(node.name)
     return {
-        kind: DevicesHeldByCheckpoint(kind, count, len(where[kind]), len(nodes))
+        kind: DevicesHeldByCheckpointReason(kind, count, len(where[kind]), len(nodes))
         for kind, count in sorted(devices.items())
     }
 
 
 def kept_from_pod_by_checkpoints(
-    spec: PodSpec, why: Reason, kept: Mapping[str, DevicesHeldByCheckpoint]
-) -> Iterator[DevicesHeldByCheckpoint]:
+    spec: PodSpec, why: Reason, kept: Mapping[str, DevicesHeldByCheckpointReason]
+) -> Iterator[DevicesHeldByCheckpointReason]:
     """Yield what checkpoints keep from a pod, where that may be why it has no place.
 
     Args:

@@ -30,7 +30,7 @@ DEVICE_MANAGER_CHECKPOINT = "var/lib/kubelet/device-plugins/kubelet_internal_che
 
 
 @dataclass(frozen=True, slots=True)
-class HeldByKubelet:
+class DevicesGivenToContainer:
     """Devices that a kubelet gave to a container of a pod.
 
     Attributes:
@@ -55,7 +55,7 @@ class DeviceManagerState:
 
     """
 
-    held: tuple[HeldByKubelet, ...]
+    held: tuple[DevicesGivenToContainer, ...]
     registered: Mapping[str, tuple[str, ...]]
 
 
@@ -109,7 +109,7 @@ def _has_lists(tree: object) -> bool:
     )
 
 
-def _held(entries: Iterable[Mapping[str, Any]]) -> Iterator[HeldByKubelet]:
+def _held(entries: Iterable[Mapping[str, Any]]) -> Iterator[DevicesGivenToContainer]:
     for i, entry in enumerate(entries):
         ids = entry["DeviceIDs"] or ()
         if isinstance(ids, dict):
@@ -119,6 +119,6 @@ def _held(entries: Iterable[Mapping[str, Any]]) -> Iterator[HeldByKubelet]:
         except ValueError as error:
             field = f"Data.PodDeviceEntries[{i}].AllocResp"
             raise KubeletCheckpointError(field, f"{error}; {MEND}") from None
-        yield HeldByKubelet(
+        yield DevicesGivenToContainer(
             entry["PodUID"], entry["ContainerName"], entry["ResourceName"], tuple(ids), response
         )
