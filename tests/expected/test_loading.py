@@ -174,7 +174,7 @@ def test_the_first_time_on_a_machine_it_is_said_that_something_is_compiled(
     with caplog.at_level(logging.INFO, "placer"):
         loading.load_compiled_scores()
 
-    assert called == [f"{COMPILED}.compile_scores"]
+    assert called == [f"{COMPILED}.warm_up_compiled_scores"]
     assert ("compiling" in caplog.text) is not kept
 
 

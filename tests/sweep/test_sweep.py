@@ -139,10 +139,10 @@ def test_processes_end_with_who_started_them(tmp_path: Path) -> None:
     """
     code = (
         "from placer.sweep.sweep import run_tasks\n"
-        "from placer.sweep.workers import LocalProcessWorkers\n"
+        "from placer.sweep.workers import LocalProcessSweepWorkers\n"
         "from sweep_tasks import Told, square\n"
         "if __name__ == '__main__':\n"
-        f"    run_tasks(square, [Told(0, {str(tmp_path)!r}, True)], LocalProcessWorkers(1))\n"
+        f"    run_tasks(square, [Told(0, {str(tmp_path)!r}, True)], LocalProcessSweepWorkers(1))\n"
     )
     script = tmp_path / "script.py"
     script.write_text(code)
