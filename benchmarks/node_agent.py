@@ -20,7 +20,7 @@ from pathlib import Path
 from _checkouts import HERE, environment_of
 
 from placer.node.cgroups import CPUS, Cgroups
-from placer.node.discover import take_inventory, to_machine
+from placer.node.discover import discover_hardware, to_machine
 from placer.node.mounts import MountError, kernel_cgroup_files
 from placer_models.cluster import Node
 from placer_models.instance.node_file import node_placement_to_dict
@@ -37,7 +37,7 @@ COMMAND = "import sys; from placer_cli.app import main; sys.exit(main())"
 def document() -> NodePlacement:
     """Return 500 LS pods on this machine."""
     name = socket.gethostname()
-    node = Node(name, to_machine(take_inventory(), name).machine)
+    node = Node(name, to_machine(discover_hardware(), name).machine)
     spec = PodSpec((Container("main", Resources(cpu_milli=1)),), QosClass.LS)
     pods = tuple(
         NodePod(

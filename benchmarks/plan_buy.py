@@ -22,7 +22,7 @@ from _random_mixes import random_mix
 from placer.plan.answer import PurchasePlan
 from placer.plan.plan import buy
 from placer.plan.question import FailureTolerance, PlanQuestion
-from placer.plan.relax import relaxed_market
+from placer.plan.relax import question_as_packing
 
 LISTS = ("default", "gpushare40", "gpuspec20")
 MIXES = 12
@@ -40,7 +40,7 @@ HEAD = (
 
 def report(name: str, question: PlanQuestion, seconds: float) -> None:
     """Print a row: rivals in percent above the bound; they know nothing of losses."""
-    market = relaxed_market(question).market
+    market = question_as_packing(question).market
     rivals = () if question.survive else (False, True)
     paid = [buy_one_by_one(market, best_fit=best_fit) for best_fit in rivals]
     wall_s, cpu_s = time.perf_counter(), time.process_time()

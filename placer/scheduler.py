@@ -23,7 +23,7 @@ from placer.scheduling.cluster_state import ClusterState, changed_places, cluste
 from placer.scheduling.decide import (
     LEAST_TIME_S,
     cluster_with_batch_placed,
-    effective_node_strategy,
+    node_strategy_or_default,
     solve_and_judge,
 )
 from placer.scheduling.decision import Batch, Change, Decision, Snapshot
@@ -441,7 +441,7 @@ class Scheduler:
         pods, expecting, arriving = tuple(pods_of_gangs(batch.gangs)), self._expecting, None
         with without_garbage_collection() as collect:
             legal = legal_part_of(batch, state.nodes, skip_illegal=skip_illegal)
-            strategy = effective_node_strategy(state, options)
+            strategy = node_strategy_or_default(state, options)
             if strategy is NodeStrategy.EXPECTED:
                 arriving = BatchArrivals(pods, expecting.demand_on(state), expecting)
             cache, earlier = self._cache(), self._earlier

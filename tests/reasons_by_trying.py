@@ -8,7 +8,7 @@ from brute_force import best_placement
 from insides import BETWEEN_NODES, OF_NODES, Insides, broken
 from leaves import Stay, there
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.register import all_rule_demands, without_rule_demands
+from placer.search.reasons.register import rule_demands_of_pod, without_rule_demands
 from placer.state.network import required_levels
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.network import LevelRule, LevelRuleKind
@@ -65,7 +65,9 @@ def check_blocker(
     """
 
     def fits(demands: Sequence[RuleDemand]) -> bool:
-        less = without_rule_demands(asked, [d for d in all_rule_demands(asked) if d not in demands])
+        less = without_rule_demands(
+            asked, [d for d in rule_demands_of_pod(asked) if d not in demands]
+        )
         spec = less.spec
         spec = replace(spec, spread=())  # it is asked of all nodes together
         if asked.crowd is None:
@@ -77,7 +79,7 @@ def check_blocker(
         running = [*less.running, *beyond]
         return has_place(spec, less.namespace, less.levels, others, running, less.node)
 
-    demands = all_rule_demands(asked)
+    demands = rule_demands_of_pod(asked)
     if blocker is None:
         assert fits(demands), "it is said to fit"
         return

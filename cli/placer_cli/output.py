@@ -41,7 +41,7 @@ def json_or_yaml_text(tree: object, form: Format) -> str:
     return json.dumps(tree, indent=2) + "\n"
 
 
-def print_tree(tree: object, form: Format) -> None:
+def print_json_or_yaml(tree: object, form: Format) -> None:
     """Print a result as JSON or YAML."""
     typer.echo(json_or_yaml_text(tree, form), nl=False)
 

@@ -12,7 +12,7 @@ import typer
 from placer.search.options import SolveOptions
 from placer_cli.console import error_console, print_drawing, print_dump_summary
 from placer_cli.illegal import read_instance
-from placer_cli.output import Format, print_tree
+from placer_cli.output import Format, print_json_or_yaml
 from placer_models.cluster import Instance, Machine
 from placer_models.kubernetes.who_waits import WaitingPodFilter
 from placer_models.placement import Answer
@@ -161,7 +161,7 @@ def _print(
     form: Format,
 ) -> None:
     if form is not Format.TABLE:
-        print_tree(_tree(found, changes, instance), form)
+        print_json_or_yaml(_tree(found, changes, instance), form)
         return
     from placer_cli.draw.what_if import draw_what_if
 

@@ -255,7 +255,7 @@ class ExpectedGpuFills:
                     insort(gpus, had - part)
 
 
-class NodeWorths:
+class ExpectedNodeWorths:
     """What nodes that the same shapes may come to are worth: their fill and what prices add."""
 
     def __init__(self, demand: ExpectedDemand, fills: ExpectedGpuFills) -> None:

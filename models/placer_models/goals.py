@@ -13,9 +13,9 @@ from placer_models.device import GPU
 from placer_models.node_strategy import (
     NodeStrategy,
     StrategyNodeLoad,
+    count_pod_pairs_with_new,
     mean_share_scores,
     node_in_use,
-    pod_pairs_with_new,
     score_sum_if_each_came_alone,
     variance_scores,
 )
@@ -464,7 +464,7 @@ TIERS_OF: Mapping[NodeStrategy, tuple[Tier, ...]] = {
 WORTH: Mapping[Tier, Callable[[StrategyNodeLoad], int]] = {
     PACK_NODES: node_in_use,
     PACK_USED: score_sum_if_each_came_alone,
-    SPREAD_PAIRS: pod_pairs_with_new,
+    SPREAD_PAIRS: count_pod_pairs_with_new,
     SPREAD_USED: score_sum_if_each_came_alone,
     LEAST_REQUESTED: mean_share_scores,
     MOST_BALANCED: variance_scores,

@@ -100,7 +100,7 @@ def units_of_shared_quantities(nodes: Iterable[Node]) -> SharedQuantityUnits:
     return shared_units
 
 
-def quantity_in_differing_unit(
+def first_quantity_of_other_unit(
     machine: Machine, shared_units: SharedQuantityUnits
 ) -> tuple[Device, DeviceQuantity] | None:
     """Return the first quantity of a machine whose unit differs from the others', or None."""

@@ -131,7 +131,7 @@ def node_in_use(load: StrategyNodeLoad) -> int:
     return int(load.running > 0 or bool(load.new))
 
 
-def pod_pairs_with_new(load: StrategyNodeLoad) -> int:
+def count_pod_pairs_with_new(load: StrategyNodeLoad) -> int:
     """Return how many pairs of pods on the node have at least one new pod."""
     new = load.newcomers
     return new * (new - 1) // 2 + new * load.running
@@ -169,7 +169,7 @@ def pod_cost_by_node_strategy(load: StrategyNodeLoad, ask: AskByResourceClass) -
             return FIRST_WEIGHT * (node_in_use(after) - node_in_use(load)) + fuller
         case NodeStrategy.SPREAD:
             return FIRST_WEIGHT * (
-                pod_pairs_with_new(after) - pod_pairs_with_new(load)
+                count_pod_pairs_with_new(after) - count_pod_pairs_with_new(load)
             ) + mean_share_if_pod_came_alone(load, ask)
         case NodeStrategy.LEAST_REQUESTED:
             return mean_share_scores(after) - mean_share_scores(load)

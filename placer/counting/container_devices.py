@@ -15,7 +15,7 @@ from placer_models.links.board import (
     lowest_free_minors,
     pair_minimum,
     pair_sum,
-    total_distance,
+    total_device_pair_distance,
 )
 from placer_models.placement import ContainerPlacement, DeviceGrant
 from placer_models.pod import Container, ContainerRole, PodSpec
@@ -222,7 +222,7 @@ def best_disjoint_sets(
                     known[counts] = (
                         pair_minimum(board, counts),
                         pair_sum(board, counts),
-                        total_distance(board, counts),
+                        total_device_pair_distance(board, counts),
                     )
                 slowest, together, apart = known[counts]
                 away = sum(a * b for a, b in zip(far, counts, strict=True))

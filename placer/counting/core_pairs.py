@@ -16,7 +16,7 @@ from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Fit
 
 
-def core_exclusivity_strengths(
+def core_exclusivity_of_new_pods(
     state: NodeState, fits: Sequence[Fit | None], choices: Sequence[Choice]
 ) -> list[Strength | None]:
     """Return how strongly each new pod of a node keeps its cores; None: it does not mind."""

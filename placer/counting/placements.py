@@ -15,7 +15,7 @@ from placer.counting.containers import (
     divide_cpus_among_containers,
     taken_by_container,
 )
-from placer.counting.core_pairs import core_exclusivity_strengths, pick_cpus_for_exclusive_pods
+from placer.counting.core_pairs import core_exclusivity_of_new_pods, pick_cpus_for_exclusive_pods
 from placer.counting.cores import (
     CoreWant,
     FreeCore,
@@ -28,8 +28,8 @@ from placer.counting.devices import assign_devices_to_pods, devices_of_shares, w
 from placer.counting.environment import with_environment
 from placer.counting.memory import dealt_memory, memory_by_cell
 from placer.counting.pools import (
-    bound_cpu_milli_by_numa_node,
     bound_numa_nodes,
+    numa_cpu_milli_of_bound_pods,
     pool_wants_of,
     pools_after,
 )
@@ -167,7 +167,7 @@ def _on_node(
     came = ((one.pod.spec.qos, own) for one, own in zip(pods, cpus, strict=True))
     pools = pools_after(account.pools, came)
     placing = [(one.pod.spec, one.choice) for one in pods]
-    counts = bound_cpu_milli_by_numa_node(node, state, pools, placing, runners)
+    counts = numa_cpu_milli_of_bound_pods(node, state, pools, placing, runners)
     placed = {}
     for at, (one, own, grants) in enumerate(zip(pods, cpus, granted, strict=True)):
         spec, choice = one.pod.spec, one.choice
@@ -274,7 +274,7 @@ def _cpus(
     spread = [fit is not None and fit.bind is BindPolicy.SPREAD_BY_PCPUS for fit in fits]
     keeps: list[Strength | None] = [None] * len(pods)
     if problem.granularity is CoreDistinction.PAIRS:
-        keeps = core_exclusivity_strengths(state, fits, [one.choice for one in pods])
+        keeps = core_exclusivity_of_new_pods(state, fits, [one.choice for one in pods])
     kept = frozenset[int]().union(*(one.kept_cpus for one in pods))
     classes = core_classes(node, account.cores, problem.core_tiers, problem.granularity)
     for position, (found, members) in enumerate(classes):

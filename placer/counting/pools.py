@@ -243,7 +243,7 @@ def _want_at(state: NodeState, spec: PodSpec, choice: Choice) -> _Want:
     return _Want(homes, spec.requests.cpu_milli, said, fixed=said is not None)
 
 
-def bound_cpu_milli_by_numa_node(
+def numa_cpu_milli_of_bound_pods(
     node: Node,
     state: NodeState,
     pools: Pools,

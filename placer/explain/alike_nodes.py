@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from placer.counting.account import Account, account_of, idle_account_key
-from placer.explain.final_state import with_only_waiting_gangs
+from placer.explain.final_state import with_only_gangs
 from placer.search.baseline import CacheBetweenSolves, StartingAccounts, running_by_node
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
@@ -86,7 +86,7 @@ class AlikeNodeSample:
                     kept.append(i)
             self._of_most[most] = with_only_nodes(self.instance, self.baseline, kept)
         few, counted = self._of_most[most]
-        return with_only_waiting_gangs(few, gangs), counted
+        return with_only_gangs(few, gangs), counted
 
 
 def with_only_nodes(

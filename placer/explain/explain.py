@@ -15,7 +15,7 @@ from placer.explain.explanation import (
     SufficientChange,
     verdict_token,
 )
-from placer.explain.final_state import NodesAfter, instance_after_answer, with_only_waiting_gangs
+from placer.explain.final_state import NodesAfter, instance_after_answer, with_only_gangs
 from placer.explain.kind_outcome import KindOutcome
 from placer.explain.nearest import NodesBySort, indices_of_alike_nodes, nearest_misses
 from placer.explain.outvoted import pods_that_outvoted
@@ -100,9 +100,7 @@ def explain(
         same = near is not None and not placement.pods and settled.running is instance.running
         baseline = near.after.before if near and same else starting_accounts_of(settled)
         of_all = [gangs for (_, gangs), looked in zip(shapes, looked_for, strict=True) if looked]
-        sorts = alike_node_group_numbers(
-            with_only_waiting_gangs(settled, [*chain(*of_all)]), baseline
-        )
+        sorts = alike_node_group_numbers(with_only_gangs(settled, [*chain(*of_all)]), baseline)
         alike = None if sorts is None else AlikeNodeSample(settled, baseline, sorts)
     if near and alike is not None:
         near.sorts = indices_of_alike_nodes(instance.nodes, alike.sorts)
@@ -111,7 +109,7 @@ def explain(
         for i, ((some, gangs), looked) in enumerate(zip(shapes, looked_for, strict=True))
     ]
     searches: list[ChangeSearch | None] = [
-        ChangeSearch(with_only_waiting_gangs(settled, gangs), baseline, alike)
+        ChangeSearch(with_only_gangs(settled, gangs), baseline, alike)
         if looked and monotonic() - started_s < seconds
         else None
         for (_, gangs), looked in zip(shapes, looked_for, strict=True)

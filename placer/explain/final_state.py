@@ -55,10 +55,10 @@ def instance_after_answer(
         move_budget=0,
         left_out=(),
     )
-    return with_only_waiting_gangs(settled, gangs)
+    return with_only_gangs(settled, gangs)
 
 
-def with_only_waiting_gangs(instance: Instance, gangs: Sequence[Gang]) -> Instance:
+def with_only_gangs(instance: Instance, gangs: Sequence[Gang]) -> Instance:
     """Return the instance in which only some of its gangs wait, with the groups that are whole."""
     asked = {gang.key for gang in gangs}
     groups = tuple(

@@ -18,7 +18,7 @@ from placer.search.reasons.question import (
     is_kept_away_by_others,
     terms_keeping_pod_away,
 )
-from placer.search.reasons.register import REASON_RULES, all_rule_demands, is_lacking_by_counting
+from placer.search.reasons.register import REASON_RULES, is_lacking_by_counting, rule_demands_of_pod
 from placer.search.reasons.rule import AskedAndLeft
 from placer.search.reasons.stages import NodesAtReasonStage
 from placer.search.reasons.text import text_of_blocker
@@ -95,7 +95,7 @@ def pods_in_the_way(
     found = []
     try:
         for runner, fewer, account in _without_each(stage.question(ask, index)):
-            demands = all_rule_demands(fewer)
+            demands = rule_demands_of_pod(fewer)
             kept_off = blocker_by_counting(fewer, account, demands)
             if kept_off is None and blocker_of(fewer, account, demands, budget) is None:
                 found.append(_holder(runner, placed))

@@ -88,7 +88,7 @@ _MOST_LEFT, _MOST_ASKED = 2**50, 2**33
 """Limits of what is left and what is asked for, so that every sum stays within 64 bits."""
 
 
-class ShareQuantity(NamedTuple):
+class ShareDimension(NamedTuple):
     """A quantity of devices of which pods ask for amounts.
 
     Attributes:
@@ -154,7 +154,7 @@ class NodeColumnLayout(CachedHash):
     cut_types: frozenset[str]
     resources: range
     strategy: NodeStrategy
-    parts: tuple[ShareQuantity, ...] = ()
+    parts: tuple[ShareDimension, ...] = ()
     classes: int = 0
 
     __hash__ = CachedHash.__hash__
@@ -407,7 +407,7 @@ def _beside_rooms(node: NodeState) -> tuple[int, ...]:
     return (*(milli - cpu for cpu, _ in rooms), *(memory - m for _, m in rooms)) or _NO_ROOMS
 
 
-def _parts_asked(shapes: Iterable[Shape]) -> tuple[ShareQuantity, ...]:
+def _parts_asked(shapes: Iterable[Shape]) -> tuple[ShareDimension, ...]:
     """Return the quantities of which some share asks for an amount, not only a percentage."""
     most: dict[tuple[str, str], int] = {}
     for shape in shapes:
@@ -416,12 +416,12 @@ def _parts_asked(shapes: Iterable[Shape]) -> tuple[ShareQuantity, ...]:
                 key = need.type, name
                 most[key] = max(amount, most.get(key, 0))
     return tuple(
-        ShareQuantity(*key, _LARGE_UNIT if amount > _LARGE else 1)
+        ShareDimension(*key, _LARGE_UNIT if amount > _LARGE else 1)
         for key, amount in sorted(most.items())
     )
 
 
-def _asked(shape: Shape, part: ShareQuantity) -> list[tuple[int, int]]:
+def _asked(shape: Shape, part: ShareDimension) -> list[tuple[int, int]]:
     """Return (count, amount of the part on each device) of the shape's needs, rounded down."""
     return [
         (need.count, min(_MOST_ASKED, need.share.amounts.get(part.name, 0) // part.unit))
@@ -430,7 +430,7 @@ def _asked(shape: Shape, part: ShareQuantity) -> list[tuple[int, int]]:
     ]
 
 
-def _left_of(node: NodeState, parts: Sequence[ShareQuantity]) -> list[int]:
+def _left_of(node: NodeState, parts: Sequence[ShareDimension]) -> list[int]:
     """Return what is left of each part, then the most of each on one device."""
     sums, most = [], []
     for part in parts:

@@ -16,7 +16,7 @@ from placer.greedy.columns import (
     NodeColumnLayout,
     NodeColumnName,
     Numbers,
-    ShareQuantity,
+    ShareDimension,
 )
 from placer.greedy.load_bound import StrategyCostBound
 from placer.greedy.node_rows import NodeRows
@@ -268,7 +268,7 @@ def _foreseen(columns: NodeColumnLayout, shapes: Iterable[Shape]) -> list[int]:
     return [column for column in columns.spare if column not in unforeseen]
 
 
-def _takes_parts_unsaid(shape: Shape, part: ShareQuantity) -> bool:
+def _takes_parts_unsaid(shape: Shape, part: ShareDimension) -> bool:
     """Return whether a pod takes an unsaid amount of a quantity: by percent, or all of it."""
     return shape.whole_of(part.type) > 0 or any(
         need.type == part.type

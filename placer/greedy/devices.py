@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from placer.greedy.inside import DevicesTaken
-from placer.greedy.joint import Taken, incomplete_groups_taken, pick_devices_in_scopes
+from placer.greedy.joint import Taken, incomplete_joint_groups_taken, pick_devices_in_scopes
 from placer.greedy.mig import (
     banks_after,
     mig_instances_overlap,
@@ -42,7 +42,7 @@ def pick_devices(
             joint,
             {bank.type: bank.board for bank in banks},
             {
-                b.type: fitting_device_counts_in_cells(node, shape, i, cells)
+                b.type: fitting_devices_by_class_in_cells(node, shape, i, cells)
                 for i, b in enumerate(banks)
             },
             dict(shape.scopes),
@@ -84,7 +84,7 @@ def pick_devices(
         used.update(cell for count, cell in pairs if count and cell is not None)
     if mig_instances_overlap(banks, tuple(counts)):
         return None
-    apart = incomplete_groups_taken(joint, together) if joint else 0
+    apart = incomplete_joint_groups_taken(joint, together) if joint else 0
     return DevicesTaken(tuple(counts), gpus, frozenset(used), apart, tuple(sorted(shares)))
 
 
@@ -130,7 +130,7 @@ def _with_shares(counts: tuple[int, ...], shares: list[ShareTake]) -> tuple[int,
     return tuple(touched)
 
 
-def fitting_device_counts_in_cells(
+def fitting_devices_by_class_in_cells(
     node: NodeState, shape: Shape, position: int, cells: Collection[int]
 ) -> tuple[int, ...]:
     """Return how many devices of each equivalence class of a bank the pod could have a part of."""

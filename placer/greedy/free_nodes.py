@@ -51,7 +51,7 @@ class FreeColumns:
         known: dict[int, int] = {}
         of = np.array([known.setdefault(id(node), len(known)) for node in nodes], dtype=np.intp)
         each = list({id(node): node for node in nodes}.values())
-        rows = [[gpu.milli for gpu in gpu_parts_left(node)] for node in each]
+        rows = [[gpu.milli for gpu in gpus_with_amount_left(node)] for node in each]
         # As wide as all GPUs, whatever is left of them: a scorer remembers rows of one width.
         most = max(map(_gpus_of, each), default=0)
         gpus: Numbers = np.zeros((len(each), most), dtype=np.int64)
@@ -68,7 +68,7 @@ class FreeColumns:
         free = self.free
         free.cpu_milli[at] = node.pool_milli
         free.memory_bytes[at] = node.memory * self.memory_unit
-        row = [gpu.milli for gpu in gpu_parts_left(node)]
+        row = [gpu.milli for gpu in gpus_with_amount_left(node)]
         more = len(row) - free.gpu_milli.shape[1]
         if more > 0:  # A GPU that was not healthy has become it.
             wider: Numbers = np.pad(free.gpu_milli, ((0, 0), (0, more)))
@@ -103,7 +103,7 @@ def state_with_one_gpu_visible(node: NodeState, position: int) -> NodeState:
     at, bank = _gpu_bank(node)
     if bank is None:
         return node
-    only = gpu_parts_left(node)[position]
+    only = gpus_with_amount_left(node)[position]
     hidden = replace(
         bank,
         shareable=tuple(
@@ -134,7 +134,7 @@ def _gpus_of(node: NodeState) -> int:
     return 0 if bank is None else sum(bank.board.sizes)
 
 
-def gpu_parts_left(node: NodeState) -> list[GpuLeft]:
+def gpus_with_amount_left(node: NodeState) -> list[GpuLeft]:
     """Return the GPUs of which anything is left, class by class."""
     _, bank = _gpu_bank(node)
     if bank is None:

@@ -23,8 +23,8 @@ from placer_models.device_share import (
 )
 from placer_models.expected import (
     ExpectedGpuFills,
+    ExpectedNodeWorths,
     NodeLeft,
-    NodeWorths,
     alike_counted_together,
     expected_shape_prices,
     shapes_admitted_by,
@@ -62,9 +62,9 @@ def _prices(demand: ExpectedDemand, nodes: NodesBefore) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=MOST_OUTLOOKS)
-def _outlook(demand: ExpectedDemand, open_: tuple[bool, ...]) -> NodeWorths:
+def _outlook(demand: ExpectedDemand, open_: tuple[bool, ...]) -> ExpectedNodeWorths:
     """Return the judge's own outlook: nothing in it was worked out by anyone else."""
-    return NodeWorths(demand, _fills(demand.priced(None), open_))
+    return ExpectedNodeWorths(demand, _fills(demand.priced(None), open_))
 
 
 @lru_cache(maxsize=MOST_OUTLOOKS)

@@ -15,7 +15,7 @@ from placer_models.files.tree import field_path_text
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.claimed import ClaimedResources, spec_with_claims
 from placer_models.kubernetes.device import DeviceObjectPart
-from placer_models.kubernetes.illegal_pod import asked_by_illegal, device_types_asked
+from placer_models.kubernetes.illegal_pod import device_types_asked, read_illegal_pod_spec
 from placer_models.kubernetes.join import NodeFromObjects
 from placer_models.kubernetes.object_fields import IllegalPodObjectError, ObjectError
 from placer_models.kubernetes.pod import KubePod
@@ -132,7 +132,7 @@ class BoundPodReader:
         cpus = _cpus_of(part, self.topology)
         if not cpus and part.claims:
             cpus = self.claims.cpus.of_pod(part) or frozenset()
-        asked = asked_by_illegal(part, self.reading, len(cpus))
+        asked = read_illegal_pod_spec(part, self.reading, len(cpus))
         if not asked.spec.qos.owns_cpus:
             cpus = frozenset()
         elif cpus:

@@ -20,7 +20,7 @@ from placer.node.render.cgroup import (
     NO_LIMIT,
     SWAP,
     cgroup_settings,
-    is_higher_limit,
+    is_higher_cgroup_v1_limit,
     is_same_cgroup_value,
     page_size_name,
 )
@@ -51,7 +51,7 @@ class SettingWritePlanner:
         for leaf in leaves:
             found = list(self._writes(leaf, before=False))
             both = next((one for one in found if one.file == MEMSW), None)
-            if both is not None and is_higher_limit(both.new, both.old):
+            if both is not None and is_higher_cgroup_v1_limit(both.new, both.old):
                 # It is never below the memory limit: it grows first, and shrinks last.
                 found = [both, *(one for one in found if one is not both)]
             yield from found

@@ -37,7 +37,7 @@ class AggregateProgramRow:
 
 
 @dataclass(frozen=True, slots=True)
-class AggregateSolution:
+class AggregateProgramDuals:
     """The answer of the aggregate program.
 
     Attributes:
@@ -64,7 +64,7 @@ def scaled_dual_feasible_function(size: int, room: int, k: int) -> int:
     return (k + 1) * size // room * room
 
 
-def solve_aggregate_program(market: PurchaseProblem) -> AggregateSolution:
+def solve_aggregate_program(market: PurchaseProblem) -> AggregateProgramDuals:
     """Solve the aggregate program."""
     program = LinearProgram()
     bins = [
@@ -99,7 +99,7 @@ def solve_aggregate_program(market: PurchaseProblem) -> AggregateSolution:
             rent[subject] = rent.get(subject, 0.0) + max(0.0, -program.dual(row))
         rents.append(rent)
     values = [[program.dual(row) for row in block] for block in demand]
-    return AggregateSolution(np.array(values, np.float64).clip(0.0), tuple(rents))
+    return AggregateProgramDuals(np.array(values, np.float64).clip(0.0), tuple(rents))
 
 
 def _rows(kind: BinKind, here: list[int]) -> Iterator[tuple[AggregateProgramRow, dict[int, float]]]:

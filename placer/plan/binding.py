@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from placer.plan.aggregate import AggregateProgramRow, AggregateSolution
+from placer.plan.aggregate import AggregateProgramDuals, AggregateProgramRow
 from placer.plan.answer import BindingResource, ResourceUse
 from placer.plan.market import BinDevices, BinKind
 from placer.plan.numa_rooms import NUMA_NODES
@@ -36,7 +36,7 @@ def device_word(kind: str) -> str:
 
 def binding_resource_on_offer(
     relaxed: QuestionAsPacking,
-    start: AggregateSolution,
+    start: AggregateProgramDuals,
     offer: int,
     name: str,
     count: int,

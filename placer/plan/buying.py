@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from placer.plan.aggregate import AggregateSolution
+from placer.plan.aggregate import AggregateProgramDuals
 from placer.plan.all_patterns import all_patterns
 from placer.plan.clock import PlanClock
 from placer.plan.column_generation import ColumnGeneration
@@ -72,7 +72,7 @@ class PurchaseSolution:
     values: ItemValues
     by_enumeration: bool
     solution: MasterSolution
-    start: AggregateSolution
+    start: AggregateProgramDuals
     by_sums: bool
     runners_up: tuple[BinPlanExcludingOffer, ...] = ()
     by_whole_bins: tuple[ItemValues, ...] = ()

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.plan.aggregate import AggregateSolution, solve_aggregate_program
+from placer.plan.aggregate import AggregateProgramDuals, solve_aggregate_program
 from placer.plan.arrays import FloatArray
 from placer.plan.clock import PlanClock
 from placer.plan.filler import Filler
@@ -127,7 +127,7 @@ class ColumnGeneration:
     seed: int = 0
     master: MasterProblem = field(init=False)
     filler: Filler = field(init=False)
-    start: AggregateSolution = field(init=False)
+    start: AggregateProgramDuals = field(init=False)
     proofs: list[ItemValues] = field(init=False, default_factory=list)
     _alike: list[list[_Alike]] = field(init=False)
     _rng: np.random.Generator = field(init=False)

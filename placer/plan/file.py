@@ -7,7 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from placer.plan.cases import domains_in, scenario_instance
-from placer.plan.offers_like import existing_node_names, node_of_each_offer, offers_of_machines
+from placer.plan.offers_like import (
+    existing_node_names,
+    machine_offers_and_faults,
+    node_of_each_offer,
+)
 from placer.plan.question import (
     SPARE,
     FailureTolerance,
@@ -15,7 +19,7 @@ from placer.plan.question import (
     PlanQuestion,
     PlanScenario,
     further_gangs,
-    keys_in_use,
+    pod_and_gang_names_in_use,
     without_replica_number,
 )
 from placer.plan.readable import is_consequential_fault, without_wrong_fields
@@ -142,7 +146,7 @@ def _read(
     waiting = WaitingPodParts(part.demand.pods, gangs, demand)
     spare = WaitingPodParts(_spare(part.headroom), (), place, "headroom")
     instance, broken = None, None
-    of_machine, unlike = offers_of_machines(offers, existing_node_names(documents, cluster))
+    of_machine, unlike = machine_offers_and_faults(offers, existing_node_names(documents, cluster))
     try:
         beside = ExtraInstanceParts(tuple(of_machine), (waiting, spare), faults)
         instance = build_instance(documents, find_machine, beside=beside)
@@ -277,7 +281,7 @@ def with_more_pods(instance: Instance, more: Sequence[tuple[str, int]]) -> Insta
 
     """
     gangs = list(instance.gangs)
-    taken = keys_in_use(instance)
+    taken = pod_and_gang_names_in_use(instance)
     for name, count in more:
         gangs += further_gangs([_gang_named(instance, name)] * count, taken)
     return replace(instance, gangs=tuple(gangs))

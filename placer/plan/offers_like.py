@@ -29,7 +29,7 @@ def existing_node_names(documents: Sequence[DocumentInFile], cluster: Instance |
     return names
 
 
-def offers_of_machines(
+def machine_offers_and_faults(
     offers: _Offers, there: Sequence[str]
 ) -> tuple[list[tuple[OfferPart, DocumentLocation]], list[tuple[DocumentLocation, str]]]:
     """Return the offers of machines, and what is wrong with those of nodes.

@@ -27,7 +27,7 @@ from placer.plan.numa_rooms import NUMA_NODES
 from placer.plan.pod_mends import OF_PODS_IN_WORDS, mends_of_unplaceable_gangs
 from placer.plan.proof import ItemValues
 from placer.plan.question import NodeOffer, PlanQuestion, question_with_fewest_offered_nodes
-from placer.plan.relax import QuestionAsPacking, relaxed_market, with_one_of_each_offer
+from placer.plan.relax import QuestionAsPacking, question_as_packing, with_one_of_each_offer
 from placer.plan.running_out import MOST_TOLD, no_plan
 from placer.plan.witness import (
     PlanPlacements,
@@ -139,7 +139,7 @@ def _answer(
     """Return the answer to a question all of whose pods some node can hold."""
     if any(case.one_less is not None for case in cases):
         return _surviving_nodes(question, cases, end, run)
-    return _planned(question, relaxed_market(question, cases), end, run)
+    return _planned(question, question_as_packing(question, cases), end, run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ def _surviving_nodes(
         chosen = [c for n in range(len(question.offers), 0, -1) for c in _subsets(question, n)]
     else:
         first = _planned(
-            question, relaxed_market(question, cases), (run.clock.now() + end) / 2, run
+            question, question_as_packing(question, cases), (run.clock.now() + end) / 2, run
         )
         if isinstance(first, NoPlanExists):
             return first if floor is None else NoPlanFound(floor)
@@ -221,7 +221,7 @@ def _surviving_nodes(
             continue
         now = run.clock.now()
         until = now + max(_LEAST, end - now) / (len(chosen) - number)
-        answer = _planned(part, relaxed_market(part, own, surely_used=True), until, run)
+        answer = _planned(part, question_as_packing(part, own, surely_used=True), until, run)
         if isinstance(answer, NoPlanExists):
             other = other or answer
             continue

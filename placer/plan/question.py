@@ -211,7 +211,7 @@ def gangs_of_scenario(instance: Instance, scenario: PlanScenario) -> tuple[Gang,
         scenario: The scenario.
 
     """
-    taken = keys_in_use(instance)
+    taken = pod_and_gang_names_in_use(instance)
     return tuple(
         gang
         for series in gang_series_of(instance.gangs)
@@ -225,7 +225,7 @@ def _scaled(series: GangSeries, count: int, taken: set[NamespacedName]) -> Itera
     yield from further_gangs([series.gangs[i % len(series.gangs)] for i in more], taken)
 
 
-def keys_in_use(instance: Instance) -> set[NamespacedName]:
+def pod_and_gang_names_in_use(instance: Instance) -> set[NamespacedName]:
     """Return the keys of all gangs that wait, and of all pods."""
     keys = {pod.key for gang in instance.gangs for pod in gang.pods}
     keys |= {gang.key for gang in instance.gangs}

@@ -85,7 +85,7 @@ class _Kind:
     names: tuple[str, ...] = ()
 
 
-def relaxed_market(
+def question_as_packing(
     question: PlanQuestion,
     cases: Sequence[ScenarioUnderLoss] = (),
     *,

@@ -10,7 +10,9 @@ from placer.queue.model import ONE_MILLI, US_PER_S, ChargeTime, ChosenFlow
 _DECIMALS = 3
 
 
-def chosen_flows(root: FlowGroup, charge: ChargeTime, now_us: int) -> tuple[ChosenFlow, ...]:
+def next_flow_at_each_level(
+    root: FlowGroup, charge: ChargeTime, now_us: int
+) -> tuple[ChosenFlow, ...]:
     """Return the choice at each level of the tree, or none if no unit waits."""
     steps: list[ChosenFlow] = []
     flow: Flow = root

@@ -4,7 +4,7 @@ It keeps the tree of flows, the tickets of what runs, and their charges. `FairQu
 units that may not fit.
 """
 
-from placer.queue.explain import chosen_flows
+from placer.queue.explain import next_flow_at_each_level
 from placer.queue.flow import Flow, FlowGroup, Job
 from placer.queue.flow_tree import FlowTree
 from placer.queue.model import (
@@ -84,7 +84,7 @@ class LeastServedQueue:
 
     def explain(self, now_us: int) -> tuple[ChosenFlow, ...]:
         """Return the reasons for what ``next`` would choose, from the top of the tree down."""
-        return chosen_flows(self.tree.root, self.tree.charge, now_us)
+        return next_flow_at_each_level(self.tree.root, self.tree.charge, now_us)
 
     def adopt(self, job: str, unit: DispatchUnit, now_us: int) -> DispatchTicket:
         """Charge a unit that runs already although the queue did not choose it."""

@@ -80,7 +80,7 @@ def solve_and_judge(
     return decision, after
 
 
-def effective_node_strategy(state: ClusterState, options: SolveOptions) -> NodeStrategy | None:
+def node_strategy_or_default(state: ClusterState, options: SolveOptions) -> NodeStrategy | None:
     """Return the strategy of a call: what its options say, else what is best by default.
 
     The fast path alone keeps room for expected pods, where there are GPUs to reason with.

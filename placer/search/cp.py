@@ -95,7 +95,7 @@ def optimise_expression(
     return better_solution_and_bound(solved, again, sense)
 
 
-def expression_cannot_exceed(
+def is_expression_proven_at_most(
     model: cp_model.CpModel, expression: Expression, most: int, budget: Budget, share: float
 ) -> bool | None:
     """Return whether no solution has more than the most; None if that is not known in time.

@@ -28,7 +28,7 @@ from placer_models.links.board import (
     lowest_free_minors,
     pair_minimum,
     pair_sum,
-    total_distance,
+    total_device_pair_distance,
 )
 from placer_models.links.usable import usable_set_device_count
 from placer_models.placement import (
@@ -263,7 +263,10 @@ def find_nearer_device_set(
 
     """
     board, size = bank.board, sum(mine)
-    now = total_distance(board, mine), len(switches.untouched & _switches_of(bank, mine))
+    now = (
+        total_device_pair_distance(board, mine),
+        len(switches.untouched & _switches_of(bank, mine)),
+    )
     room = tuple(map(sum, zip(mine, left, strict=True)))
     if size < 2 or not any(now) or count_device_sets_among_free(board, size, room) > MOST_LOOKED_AT:
         return None
@@ -274,7 +277,7 @@ def find_nearer_device_set(
         if (found.pair_minimum, found.pair_sum) != links:
             continue
         below = _switches_of(bank, found.counts)
-        rank = total_distance(board, found.counts), len(switches.untouched & below)
+        rank = total_device_pair_distance(board, found.counts), len(switches.untouched & below)
         if rank >= best[0] or len(switches.excused & below) < excused:
             continue
         if bound and _by_cell(bank, found.counts) != _by_cell(bank, mine):

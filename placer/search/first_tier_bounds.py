@@ -8,7 +8,7 @@ from placer.search.binding import OfClass, bottlenecks
 from placer.search.bound_notes import BoundOrigins, Bounds
 from placer.search.budget import Budget
 from placer.search.cp import (
-    expression_cannot_exceed,
+    is_expression_proven_at_most,
     optimise_expression,
     replace_hints,
     solution_values,
@@ -131,7 +131,7 @@ def resources_setting_bound(
             return None
         for before in range(level):
             fewer.model.add(fewer.levels[before] >= values[before])
-        return expression_cannot_exceed(
+        return is_expression_proven_at_most(
             fewer.model, fewer.levels[level], bound, budget, budget.left / 2
         )
 

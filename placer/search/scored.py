@@ -20,7 +20,7 @@ from placer_models.node_strategy import NodeStrategy
 from placer_models.problem.problem import Choices, Problem
 
 
-def with_priced_demand(instance: Instance, baseline: StartingAccounts) -> Instance:
+def with_priced_expected_demand(instance: Instance, baseline: StartingAccounts) -> Instance:
     """Return the instance with the demand that its strategy looks at, and with prices.
 
     From here on they hold, whatever becomes of the running pods that may move.

@@ -30,7 +30,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.ruled_out import are_all_pods_ruled_out
 from placer.search.reasons.unplaced import left_out_as_unplaced, why_unplaced
 from placer.search.rejected import place_until_judge_accepts
-from placer.search.scored import greedy_choices, scorer_chooses_nodes, with_priced_demand
+from placer.search.scored import greedy_choices, scorer_chooses_nodes, with_priced_expected_demand
 from placer.search.warm_start import placement_from_earlier
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError
@@ -140,7 +140,7 @@ def _solved(
     tell("counting what is free")
     baseline = starting_accounts_of(instance) if baseline is None else baseline
     before, accounts, cache = baseline, baseline.accounts, baseline.cache.problems
-    instance = with_priced_demand(instance, baseline)
+    instance = with_priced_expected_demand(instance, baseline)
     given = None if greedy is None else judge_placement(instance, baseline, greedy)
     alone = options.engine is Engine.GREEDY and not instance.move_budget
     if alone and isinstance(given, ValidPlacement):

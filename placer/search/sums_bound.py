@@ -18,7 +18,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer.search.binding import minimal_set_giving_bound
 from placer.search.budget import Budget
-from placer.search.cp import expression_cannot_exceed, optimise_expression
+from placer.search.cp import is_expression_proven_at_most, optimise_expression
 from placer.search.exchanges.node_sums import NodeSetCapacityLimit, node_set_capacity_limits
 from placer.search.exchanges.room_columns import capacity_left_columns
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS, ObjectiveSense
@@ -118,7 +118,7 @@ def _binding(
             return None
         rest = [each for each in sums if each.what in counted]
         model, levels = _keeping(problem, rest, values, level)
-        return expression_cannot_exceed(
+        return is_expression_proven_at_most(
             model, levels[level], bound, budget, budget.slice(next(questions_left))
         )
 

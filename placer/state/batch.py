@@ -20,9 +20,9 @@ from placer.state.node_states import StateEncoding, tiers_distinguishing_cores
 from placer.state.out_of_time import Stop
 from placer.state.problem_cache import ProblemCache
 from placer.state.requirements import (
+    distinct_pod_requirements,
     encode_pod_requirements,
     fits_with_variants,
-    pod_requirements_of,
     relevant_facts_of,
 )
 from placer.state.sums import FleetLimits, resource_dimensions
@@ -71,7 +71,7 @@ def build_problem(
     cache = ProblemCache() if cache is None else cache
     left = cache.sums_of(accounts)
     affine = left.affine or any_waiting_asks_for_others(instance.gangs)
-    asks, pods = pod_requirements_of(instance, affine=affine)
+    asks, pods = distinct_pod_requirements(instance, affine=affine)
     specs = [ask.spec for ask in asks]
     levels = asked_levels(instance)
     sides = [(ask.spec, ask.namespace) for ask in asks]

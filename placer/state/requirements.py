@@ -63,7 +63,7 @@ class BatchShapesAndFits(NamedTuple):
     on_kinds: Mapping[int, tuple[int, ...]]
 
 
-def pod_requirements_of(
+def distinct_pod_requirements(
     instance: Instance, *, affine: bool
 ) -> tuple[tuple[PodRequirements, ...], tuple[int, ...]]:
     """Return what the pods ask for, each once, and the index of each pod's requirements.

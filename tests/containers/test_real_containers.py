@@ -13,7 +13,7 @@ from node.kernel_machine import alone_on_the_kernel
 from node.node_documents import a_document, a_pod, holding
 from placer.node.apply import apply
 from placer.node.cgroups import CPUS, MEMS, Cgroups
-from placer.node.discover import take_inventory, to_machine
+from placer.node.discover import discover_hardware, to_machine
 from placer.node.host import read_host
 from placer.node.mounts import MountError, kernel_cgroup_files
 from placer.node.state import AppliedStateFolder
@@ -33,7 +33,7 @@ class Machine:
     def __init__(self, cgroups: Cgroups, folder: Path) -> None:
         self.cgroups = cgroups
         self.root = f"placer-test-{os.getpid()}"
-        found = to_machine(take_inventory(), "here").machine
+        found = to_machine(discover_hardware(), "here").machine
         self.node = Node("here", replace(found, devices=GPUS))
         self.cpus = cgroups.effective("", CPUS)
         self.mems = format_cpu_list(cgroups.effective("", MEMS))

@@ -24,7 +24,7 @@ from kernel_trees import (
     smt_machine,
     tar_of,
 )
-from placer.node.discover import take_inventory, to_machine
+from placer.node.discover import discover_hardware, to_machine
 from placer.node.discover.devices import discover_devices
 from placer.node.discover.hwloc_devices import read_hwloc_devices
 from placer.node.discover.hwloc_xml import parse_hwloc_tree, read_hwloc
@@ -159,6 +159,6 @@ def test_an_archive_may_be_cut_and_flipped(tmp_path: Path, mode: str) -> None:
         ]
         file.write_bytes(damaged(whole, edits))
 
-        message = complaint(lambda: take_inventory(file))
+        message = complaint(lambda: discover_hardware(file))
 
         assert not message or message.startswith(f"{file}:")

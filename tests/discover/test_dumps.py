@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from placer.node.discover import take_inventory, to_machine
+from placer.node.discover import discover_hardware, to_machine
 from placer.node.discover.inventory import HardwareInventory
 from placer_models.cpuset import format_cpu_list
 from placer_models.instance.machine_schema import MachineFile
@@ -71,7 +71,7 @@ def found(name: str) -> tuple[Row, HardwareInventory]:
     """Return what the manifest says of a dump, and what is found in it."""
     manifest = json.loads(shared("topologies/hwloc/manifest.json").read_text("utf-8"))
     (entry,) = rows_named([name], manifest["entries"], "id")
-    return entry, take_inventory(shared(f"topologies/hwloc/{entry['file']}"))
+    return entry, discover_hardware(shared(f"topologies/hwloc/{entry['file']}"))
 
 
 @EACH

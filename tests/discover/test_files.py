@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernel_trees import CPU, a_cpu, smt_machine, tar_of, write_tree
-from placer.node.discover import take_inventory
+from placer.node.discover import discover_hardware
 from placer.node.discover.machine_files import MachineFiles, parse_mask
 from placer.node.discover.roots import ArchiveMembers, open_machine_files
 from placer_models.files.errors import InputError
@@ -17,7 +17,7 @@ MACHINE = smt_machine()
 
 def refused(path: Path) -> str:
     with pytest.raises(InputError) as caught:
-        take_inventory(path)
+        discover_hardware(path)
     return str(caught.value)
 
 
@@ -30,7 +30,7 @@ def test_an_archive_is_read_like_a_folder(tmp_path: Path, mode: str) -> None:
     archive = tar_of(tmp_path / "dump.tar", members, mode)
     folder = write_tree(tmp_path / "copy" / "host7", MACHINE)
 
-    packed, copied = take_inventory(archive), take_inventory(folder.parent)
+    packed, copied = discover_hardware(archive), discover_hardware(folder.parent)
 
     assert len(packed.cpus) == 8
     assert (packed.cpus, packed.numa_nodes) == (copied.cpus, copied.numa_nodes)
@@ -42,7 +42,7 @@ def test_sys_itself_may_be_named(tmp_path: Path) -> None:
     """
     root = write_tree(tmp_path, MACHINE)
 
-    assert take_inventory(root / "sys") == take_inventory(root)
+    assert discover_hardware(root / "sys") == discover_hardware(root)
 
 
 def test_one_of_several_machines_is_named_behind_the_archive(tmp_path: Path) -> None:
@@ -60,8 +60,8 @@ def test_one_of_several_machines_is_named_behind_the_archive(tmp_path: Path) -> 
 
     assert f"holds 2 machines; name one of them: {names}" in refused(archive)
     assert f"holds 2 machines; name one of them: {names}" in refused(archive / "all")
-    assert len(take_inventory(archive / "all" / "small").cpus) == 1
-    assert len(take_inventory(archive / "small").cpus) == 1
+    assert len(discover_hardware(archive / "all" / "small").cpus) == 1
+    assert len(discover_hardware(archive / "small").cpus) == 1
     assert "shows no machine" in refused(archive / "other")
 
 
@@ -100,7 +100,7 @@ def test_a_link_that_leads_in_a_circle_leads_nowhere(tmp_path: Path) -> None:
     """
     tree = a_cpu(0) | {f"{CPU}/online": "->possible", f"{CPU}/possible": "->online"}
 
-    assert len(take_inventory(write_tree(tmp_path, tree)).online) == 1
+    assert len(discover_hardware(write_tree(tmp_path, tree)).online) == 1
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "sys/../../up"])
@@ -171,7 +171,7 @@ def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     root = write_tree(tmp_path, a_cpu(0))
     os.mkfifo(root / CPU / "online")
 
-    assert len(take_inventory(root).online) == 1
+    assert len(discover_hardware(root).online) == 1
 
 
 def test_masks_are_read_in_words() -> None:
@@ -189,7 +189,7 @@ def test_this_machine_can_be_read() -> None:
     """
     Live, without root: at least the CPUs that this test runs on are there and online.
     """
-    inventory = take_inventory()
+    inventory = discover_hardware()
 
     assert os.sched_getaffinity(0) <= inventory.online
     assert inventory.allowed_cpus is not None

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discover.hwloc_files import VERSION_1, VERSION_2
-from placer.node.discover import take_inventory
+from placer.node.discover import discover_hardware
 from placer.node.discover.hwloc_xml import parse_bitmap
 from placer.node.discover.inventory import HardwareInventory
 from placer_models.cpuset import format_cpu_list
@@ -15,7 +15,7 @@ from placer_models.topology import Hugepages
 
 def read(folder: Path, text: str) -> HardwareInventory:
     (folder / "topology.xml").write_text(text)
-    return take_inventory(folder / "topology.xml")
+    return discover_hardware(folder / "topology.xml")
 
 
 def test_version_2_is_read_whole(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from kernel_trees import Tree, a_cpu, a_node, files_of, write_tree
 from kubernetes.kubelet_rows import row_of
 from kubernetes_dumps import read
 from kubernetes_worlds import node
-from placer.node.discover import take_inventory
+from placer.node.discover import discover_hardware
 from placer.node.discover.device_object import write_device_object
 from placer.node.discover.inventory import FoundDevices, HardwareInventory
 from placer.node.discover.kubelet import with_kubelet_allocations
@@ -221,8 +221,8 @@ def test_a_kubelet_may_have_another_root_directory(tmp_path: Path) -> None:
     tree = a_cpu(0) | {CPU_MANAGER_STATE: "{cut", f"data/kubelet/{file}": row_of("cpu", "4")}
     root = write_tree(tmp_path, tree)
 
-    inventory = take_inventory(root, kubelet_root="/data/kubelet")
+    inventory = discover_hardware(root, kubelet_root="/data/kubelet")
 
     assert inventory.policy is not None
     with pytest.raises(InputError, match="cpu_manager_state: is not JSON"):
-        take_inventory(root)
+        discover_hardware(root)

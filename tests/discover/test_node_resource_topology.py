@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from annotations.documents import spoilt
 from kernel_trees import files_of, smt_machine
-from placer.node.discover import take_inventory, to_machine
+from placer.node.discover import discover_hardware, to_machine
 from placer.node.discover.inventory import HardwareInventory
 from placer.node.discover.machine import DiscoveredMachine
 from placer.node.discover.node_resource_topology import write_node_resource_topology
@@ -69,7 +69,7 @@ def an_object(**changes: object) -> dict[str, Any]:
 def read(folder: Path, tree: object) -> HardwareInventory:
     file = folder / "nrt.json"
     file.write_text(json.dumps(tree))
-    return take_inventory(file)
+    return discover_hardware(file)
 
 
 def test_an_object_is_read_whole(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_machine_is_written_and_read_back(tmp_path: Path) -> None:
     written = write_node_resource_topology(here)
     file = tmp_path / "nrt.yaml"
     file.write_text(yaml.safe_dump(written))
-    back = to_machine(take_inventory(file))
+    back = to_machine(discover_hardware(file))
 
     def facts(found: DiscoveredMachine) -> object:
         topology = found.machine.topology
@@ -242,6 +242,6 @@ def test_cpus_of_pods_that_the_object_lacks_are_told_and_left_out(tmp_path: Path
     annotations["node.koordinator.sh/pod-cpu-allocs"] = json.dumps(alloc)
     file = tmp_path / "nrt.json"
     file.write_text(json.dumps(wrong))
-    found = to_machine(take_inventory(file))
+    found = to_machine(discover_hardware(file))
     assert found.reserved == {0, 3}
     assert "CPUs in pod-cpu-allocs that cpu-topology lacks are left out" in found.warnings

@@ -19,8 +19,8 @@ from placer.greedy.scorer import PodAsk
 from placer_models.demand import ExpectedDemand, ExpectedShape, expected_demand_from_counts
 from placer_models.expected import (
     ExpectedGpuFills,
+    ExpectedNodeWorths,
     NodeLeft,
-    NodeWorths,
     alike_counted_together,
     expected_pod_streams,
     expected_shape_prices,
@@ -102,7 +102,7 @@ def test_all_tellings_give_the_same_fills_and_worths(
         DemandArrays.of(demand), open_, np.arange(len(nodes)), lefts
     )
     by_arrays = [(2000 * p + demand.streams) // (2 * demand.streams) for p in placed.tolist()]
-    outlooks = [NodeWorths(demand, ExpectedGpuFills(demand, may)) for may, _ in nodes]
+    outlooks = [ExpectedNodeWorths(demand, ExpectedGpuFills(demand, may)) for may, _ in nodes]
 
     assert [o.fills.fill(left) for o, (_, left) in zip(outlooks, nodes, strict=True)] == fills
     assert by_arrays == fills

@@ -81,7 +81,7 @@ TOLD_TWICE = {
     "second_tellings/test_expected.py": (
         "demand.ExpectedDemand.looks_at_memory",
         "demand.ExpectedDemand.priced",
-        "expected.NodeWorths.worth",
+        "expected.ExpectedNodeWorths.worth",
         "expected.shapes_admitted_by",
         "expected.expected_shape_prices",
         "expected.alike_counted_together",

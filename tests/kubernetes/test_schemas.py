@@ -18,7 +18,7 @@ from placer.kubernetes.emit.kinds import EmitKind, emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import object_file_text
 from placer.kubernetes.objects import Objects
-from placer.node.discover import take_inventory, to_machine
+from placer.node.discover import discover_hardware, to_machine
 from placer.node.discover.report import DiscoverOutputKind, discovered_to_json
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -106,14 +106,14 @@ def test_what_discover_writes_passes_the_schemas(kind: DiscoverOutputKind) -> No
     """
     Both objects of a node that Placer looked into itself.
     """
-    check_object(discovered_to_json(to_machine(take_inventory(HOST, [])), kind))
+    check_object(discovered_to_json(to_machine(discover_hardware(HOST, [])), kind))
 
 
 def test_devices_that_are_written_are_read_again() -> None:
     """
     Who they are, where they are, and what they have.
     """
-    found = to_machine(take_inventory(HOST, []))
+    found = to_machine(discover_hardware(HOST, []))
 
     part = device_part(discovered_to_json(found, DiscoverOutputKind.DEVICE))
 
@@ -135,7 +135,7 @@ def test_devices_that_are_known_by_number_alone_are_not_written(tmp_path: Path) 
     zones["zones"][0]["resources"].append({"name": "nvidia.com/gpu", **amounts})
     file = tmp_path / "topology.json"
     file.write_text(json.dumps(zones))
-    found = to_machine(take_inventory(file, []))
+    found = to_machine(discover_hardware(file, []))
 
     with pytest.raises(InputError, match="gpu 0 has neither an id nor a bus id"):
         discovered_to_json(found, DiscoverOutputKind.DEVICE)

@@ -21,7 +21,7 @@ from placer.plan.master import BinPattern
 from placer.plan.pricing import PricingProblem
 from placer.plan.proof import ItemValues, price_bound_of, rounded_up_to_price
 from placer.plan.question import PlanQuestion
-from placer.plan.relax import relaxed_market
+from placer.plan.relax import question_as_packing
 from placer.plan.rounding import BinPurchasePlan, FilledBin, SolutionRounding
 from placer.plan.whole import solve_integer_master
 from placer.plan.whole_bins import price_bound_by_whole_bins
@@ -95,7 +95,7 @@ def test_no_bin_holds_more_than_the_pricing_problem_says(seed: int) -> None:
     Both bounds, of sums and of the search, are at least the fullest of all fillings.
     """
     rng = Random(seed)
-    market = relaxed_market(tiny_question(seed)).market
+    market = question_as_packing(tiny_question(seed)).market
     for kind in market.kinds:
         pricer = PricingProblem(kind, market.most_of(kind, 0))
         for _ in range(3):
@@ -111,7 +111,7 @@ def test_greedy_fillings_fit(seed: int) -> None:
     """
     What the filler puts into a bin, the bin holds, by trying.
     """
-    market = relaxed_market(tiny_question(seed)).market
+    market = question_as_packing(tiny_question(seed)).market
     filler, rng = Filler(market.kinds), np.random.default_rng(seed)
     most = np.array(market.blocks[0], np.int64)
     values = rng.random(market.items)
@@ -165,7 +165,7 @@ def test_whole_packs_bound_what_brute_force_pays(batch: int) -> None:
         best = cheapest(question)
         if best is None:
             continue
-        market = relaxed_market(question).market
+        market = question_as_packing(question).market
         generation = ColumnGeneration(market, WorkClock(), 20.0, 20.0, threads=1)
         in_fractions = generation.run().bound.price
         assert in_fractions is not None

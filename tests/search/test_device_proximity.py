@@ -16,7 +16,7 @@ from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import Device, LinkMatrix
-from placer_models.links import counts_by_class, device_classes_by_links, total_distance
+from placer_models.links import counts_by_class, device_classes_by_links, total_device_pair_distance
 from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy
@@ -133,7 +133,7 @@ def far_apart(instance: Instance, placement: Placement) -> int:
         for kind in {d.type for d in place.devices}:
             healthy = [d for d in node.machine.devices if d.type == kind and node.is_healthy(d)]
             board = device_classes_by_links(tuple(healthy), node.machine.gpu_links)
-            total += total_distance(board, counts_by_class(board, place.minors(kind)))
+            total += total_device_pair_distance(board, counts_by_class(board, place.minors(kind)))
     return total
 
 

@@ -20,10 +20,10 @@ from placer.search.exchanges.move_rules import (
     no_domain_count_rules,
 )
 from placer.search.exchanges.swaps import (
-    BinContents,
+    BinsWithItems,
+    compiled_or_plain_sweeps,
     exchange_in_threads,
     exchange_until_all_fit,
-    fastest_sweeps,
 )
 from placer.search.exchanges.sweeps import BinArrays, Slots, anneal_with_numpy
 from placer.search.options import SolveOptions
@@ -123,7 +123,7 @@ def test_compiled_sweeps_do_what_those_of_numpy_do(seed: int, stream: int, first
     assert not ((mine.slots[:, :-1] == gap) & (mine.slots[:, 1:] != gap)).any()
 
 
-def unequal(seed: int) -> BinContents:
+def unequal(seed: int) -> BinsWithItems:
     """Return 8 small and 4 large nodes, and pods that take 98.5 % of two resources, anywhere."""
     rng = np.random.default_rng(seed)
     pods = 8 * 4 + 4 * 12
@@ -132,7 +132,7 @@ def unequal(seed: int) -> BinContents:
     slots = np.full((12, 30), pods)
     for pod in range(pods):
         slots[pod % 12, pod // 12] = pod
-    return BinContents(
+    return BinsWithItems(
         sizes=sizes,
         room=np.array([small] * 8 + [3 * small] * 4),
         likes=np.append(np.arange(pods), -1),
@@ -166,10 +166,10 @@ def test_draws_are_those_of_splitmix64() -> None:
     assert gumbel_of(np.array([0, 2**64 - 1], dtype=np.uint64)).tolist() == [GUMBEL[0], GUMBEL[-1]]
 
 
-def crowd_of(bins: BinArrays) -> BinContents:
+def crowd_of(bins: BinArrays) -> BinsWithItems:
     room = np.where(np.isinf(bins.room), np.inf, bins.room * 1.2)
     nothing = np.zeros_like(bins.barred, dtype=np.bool_)
-    return BinContents(
+    return BinsWithItems(
         bins.sizes,
         room,
         bins.likes,
@@ -223,7 +223,7 @@ def test_without_numba_sweeps_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch
     """
     So too where it is broken, or where it finds no folder to write to.
     """
-    assert fastest_sweeps(10.0) is anneal_with_numba
+    assert compiled_or_plain_sweeps(10.0) is anneal_with_numba
     for fault in (ImportError("no numba"), RuntimeError("cannot cache function")):
 
         def failing(name: str, fault: Exception = fault) -> None:
@@ -231,8 +231,10 @@ def test_without_numba_sweeps_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch
 
         monkeypatch.setattr(compiled, "import_module", failing)
 
-        assert fastest_sweeps(10.0) is anneal_with_numpy
+        assert compiled_or_plain_sweeps(10.0) is anneal_with_numpy
 
     monkeypatch.delitem(sys.modules, COMPILED)
 
-    assert fastest_sweeps(1.0) is anneal_with_numpy  # Loading it would take the time that is left.
+    assert (
+        compiled_or_plain_sweeps(1.0) is anneal_with_numpy
+    )  # Loading it would take the time that is left.

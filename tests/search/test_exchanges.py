@@ -18,7 +18,7 @@ from placer.search.budget import Budget
 from placer.search.exchanges.lots import exchange_lots_of
 from placer.search.exchanges.move_rules import no_domain_count_rules
 from placer.search.exchanges.placed import place_more_pods
-from placer.search.exchanges.swaps import BinContents, exchange_until_all_fit
+from placer.search.exchanges.swaps import BinsWithItems, exchange_until_all_fit
 from placer.search.exchanges.wanted import lot_exclusion_options
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
@@ -197,7 +197,7 @@ def test_exchanges_lose_nobody_and_leave_who_is_out_for_his_like_alone() -> None
     sizes = np.array([[3.0], [3.0], [2.0], [2.0], [1.0], [1.0], [4.0], [4.0], [0.0]])
     slots = np.array([[0, 1, 2, 3, 8], [4, 5, 8, 8, 8], [6, 7, 8, 8, 8]])
     likes = np.array([0, 1, 2, 2, 2, 2, 2, 2, -1])
-    crowd = BinContents(
+    crowd = BinsWithItems(
         sizes=sizes,
         room=np.array([[7.0], [6.0], [np.inf]]),
         likes=likes,

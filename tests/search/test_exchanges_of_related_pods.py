@@ -217,7 +217,7 @@ def test_pods_that_keep_apart_or_spread_fill_nodes(
     problem = build_problem(world)
     start = place_greedily(problem)
     found = proposed(problem, start)
-    monkeypatch.setattr(placed, "fastest_sweeps", lambda _: anneal_with_numpy)
+    monkeypatch.setattr(placed, "compiled_or_plain_sweeps", lambda _: anneal_with_numpy)
 
     assert len(start) < 60
     assert found is not None

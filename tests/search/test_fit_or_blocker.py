@@ -12,7 +12,7 @@ from placer.search.budget import Budget
 from placer.search.options import SolveOptions
 from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.register import REASON_RULES, all_rule_demands
+from placer.search.reasons.register import REASON_RULES, rule_demands_of_pod
 from placer.state.fits import fit_of
 from placer.state.requirements import without_relations
 from placer_models.cluster import Node
@@ -85,7 +85,7 @@ def test_what_keeps_a_pod_off_a_node_is_a_value(waiting: Pod, on: Node, demand: 
     """
     asked = PodOnNode(waiting.spec, "default", (), on, (), None)
     budget = Budget(SolveOptions(workers=1, seed=1))
-    said = blocker_of(asked, account_of(on, ()), all_rule_demands(asked), budget)
+    said = blocker_of(asked, account_of(on, ()), rule_demands_of_pod(asked), budget)
 
     assert fit_of(waiting.spec, on) == (demand.rule, demand.subject)
     assert said is not None
@@ -108,7 +108,7 @@ def test_reasons_stand_on_the_same_blockers(batch: int) -> None:
                 if isinstance(never, Fit):
                     continue
                 asked = PodOnNode(spec_on(waiting.spec, on), "default", (), on, (), None)
-                demands = all_rule_demands(asked)
+                demands = rule_demands_of_pod(asked)
                 rules = [(demand.rule, demand.subject) for demand in demands]
                 assert never in rules, instance.name
                 budget = Budget(SolveOptions(workers=1, seed=1))

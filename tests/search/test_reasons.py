@@ -13,7 +13,7 @@ from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.question import PodOnNode
-from placer.search.reasons.register import all_rule_demands
+from placer.search.reasons.register import rule_demands_of_pod
 from placer.search.reasons.stages import nodes_at_filling_stages
 from placer.search.reasons.text import blocked_nodes_text
 from placer.search.solver import solve
@@ -372,7 +372,9 @@ def check_world(instance: Instance) -> None:
                 runs = stage.running[index]
                 spec = spec_on(waiting.spec, node)
                 asked = PodOnNode(spec, waiting.namespace, levels, node, runs, stage.crowd)
-                found = blocker_of(asked, stage.account_at(index), all_rule_demands(asked), budget)
+                found = blocker_of(
+                    asked, stage.account_at(index), rule_demands_of_pod(asked), budget
+                )
                 others = [r for r in instance.running if r.placement.node != node.name]
                 elsewhere = others if stage.crowd else []
                 try:

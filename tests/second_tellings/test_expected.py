@@ -1,8 +1,8 @@
 """Tier ``expected``, told a second time from the page: on small clusters with parts of GPUs.
 
-What it tells again: ``ExpectedDemand.looks_at_memory`` and ``priced``, ``NodeWorths.worth``,
-``shapes_admitted_by``, ``expected_shape_prices``, ``alike_counted_together``,
-``expected_demand_in``.
+What it tells again: ``ExpectedDemand.looks_at_memory`` and ``priced``,
+``ExpectedNodeWorths.worth``, ``shapes_admitted_by``, ``expected_shape_prices``,
+``alike_counted_together``, ``expected_demand_in``.
 """
 
 from collections import Counter

@@ -15,7 +15,7 @@ from placer_cli.output import (
     format_of,
     json_or_yaml_text,
     output_path,
-    print_tree,
+    print_json_or_yaml,
     refuse_overwriting_inputs,
     write_below,
     write_whole,
@@ -393,4 +393,4 @@ def _print(
         print_drawing(lambda canvas: draw_cgroup_plan(wanted, plan, done, canvas))
     else:
         tree = cgroup_plan_to_json(wanted, plan, applied=applied, recovered=recovered)
-        print_tree(tree, form)
+        print_json_or_yaml(tree, form)

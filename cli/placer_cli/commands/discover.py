@@ -12,7 +12,7 @@ from placer_cli.output import (
     Format,
     format_of,
     json_or_yaml_text,
-    print_tree,
+    print_json_or_yaml,
     refuse_overwriting_inputs,
     write_whole,
 )
@@ -53,7 +53,7 @@ def discover(
 
     Exit codes: 0 done; 2 bad input.
     """
-    from placer.node.discover import HOST, split_dump_and_smi_texts, take_inventory, to_machine
+    from placer.node.discover import HOST, discover_hardware, split_dump_and_smi_texts, to_machine
     from placer.node.discover.machine import sanitised_name
     from placer.node.discover.report import discovered_to_json
     from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
@@ -67,7 +67,7 @@ def discover(
     refuse_overwriting_inputs("--output", output, [*given, *(nvidia_smi or [])])
     dump, texts = split_dump_and_smi_texts(given or [HOST])
     texts += nvidia_smi or []
-    inventory = take_inventory(dump, texts, kubelet_root=kubelet_root or KUBELET_ROOT)
+    inventory = discover_hardware(dump, texts, kubelet_root=kubelet_root or KUBELET_ROOT)
     found = to_machine(inventory, name)
     tree = discovered_to_json(found, kind)
     if output is not None:
@@ -78,6 +78,6 @@ def discover(
 
         print_drawing(lambda canvas: draw_discovered(found, canvas))
     elif output is None:
-        print_tree(tree, form)
+        print_json_or_yaml(tree, form)
     for warning in found.warnings:
         typer.echo(f"placer: warning: {printable(warning)}", err=True)

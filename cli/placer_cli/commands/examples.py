@@ -7,7 +7,7 @@ import typer
 
 from placer_cli.console import print_drawing, print_note
 from placer_cli.options import format_option
-from placer_cli.output import Format, print_tree
+from placer_cli.output import Format, print_json_or_yaml
 
 
 def examples(
@@ -46,7 +46,7 @@ def examples(
         return
     if form is not Format.TABLE:
         tree = [{"name": one.name, "file": one.path, "shows": one.shows} for one in known]
-        print_tree(tree, form)
+        print_json_or_yaml(tree, form)
         return
     from placer_cli.draw.examples import draw_bundled_examples
 

@@ -12,7 +12,7 @@ from placer_cli.console import error_console, print_drawing, print_dump_summary
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.options import format_option, seconds_option
-from placer_cli.output import Format, print_tree
+from placer_cli.output import Format, print_json_or_yaml
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, NamespacedName, pod_or_gang_title
@@ -192,7 +192,7 @@ def _print(
         from placer.explain.document import explanations_document
 
         tree = explanations_document(explanations, instance, of_cluster=of_cluster, files=files)
-        print_tree(tree, form)
+        print_json_or_yaml(tree, form)
         return
     from placer_cli.draw.explanation import draw_explanations
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from placer_cli.console import print_drawing
 from placer_cli.options import format_option
-from placer_cli.output import Format, print_tree
+from placer_cli.output import Format, print_json_or_yaml
 
 
 def machines(
@@ -16,7 +16,7 @@ def machines(
 
     known = [load_machine(name) for name in catalogue_machine_names()]
     if form is not Format.TABLE:
-        print_tree([machine_facts(machine) for machine in known], form)
+        print_json_or_yaml([machine_facts(machine) for machine in known], form)
         return
 
     print_drawing(lambda canvas: draw_machine_catalogue(known, canvas))

@@ -7,7 +7,7 @@ import typer
 from placer_cli.commands_on_demand import command_group
 from placer_cli.console import print_drawing
 from placer_cli.options import format_option, number_option
-from placer_cli.output import Format, print_tree
+from placer_cli.output import Format, print_json_or_yaml
 
 if TYPE_CHECKING:
     from placer_models.quota import BitPackedQuotas
@@ -70,7 +70,7 @@ def decode(
 
 def _show(encoded: "BitPackedQuotas", form: Format) -> None:
     if form is not Format.TABLE:
-        print_tree(_facts_of(encoded), form)
+        print_json_or_yaml(_facts_of(encoded), form)
         return
     from placer_cli.draw.quota import draw_quotas
 

@@ -31,7 +31,7 @@ from placer_cli.output import (
     Format,
     format_of,
     json_or_yaml_text,
-    print_tree,
+    print_json_or_yaml,
     refuse_overwriting_inputs,
     replacing_file,
 )
@@ -242,7 +242,7 @@ def _solve(
             would_do = _print_changes(problem, answer, min(left_s, most_s), names)
     else:
         if output is None:
-            print_tree(tree, form)
+            print_json_or_yaml(tree, form)
         for place in answer.rejected:
             print_note(place.text)
     if told:

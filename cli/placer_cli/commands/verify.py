@@ -10,7 +10,7 @@ from placer_cli.console import print_drawing, print_dump_summary, result_console
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.options import ExpectedPods, format_option
-from placer_cli.output import Format, print_tree
+from placer_cli.output import Format, print_json_or_yaml
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 
 
@@ -102,5 +102,5 @@ def verify(
                 for misfit in misfits_of(problem)
             ],
         }
-        print_tree(tree, form)
+        print_json_or_yaml(tree, form)
     raise typer.Exit(Exit.NOT_ALL if found else Exit.DONE)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from placer_cli.draw.blocks import cores_of_topology
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.links import classes_of_gpu_links
+from placer_cli.draw.links import gpu_link_kinds_with_pair_counts
 from placer_cli.draw.machine import threads_per_core
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.tables import TableCell, table
@@ -50,7 +50,7 @@ def machine_facts(machine: Machine) -> dict[str, object]:
         if machine.gpu_links is None
         else [
             {"kind": link.kind, "gbPerS": link.centi_gb_per_s / 100, "pairs": link.pairs}
-            for link in classes_of_gpu_links(machine.gpu_links)
+            for link in gpu_link_kinds_with_pair_counts(machine.gpu_links)
         ],
     }
 
@@ -81,7 +81,7 @@ def _links(machine: Machine) -> str:
     if machine.gpu_links is None:
         return ""
     kinds: dict[int, list[str]] = {}
-    for link in classes_of_gpu_links(machine.gpu_links):
+    for link in gpu_link_kinds_with_pair_counts(machine.gpu_links):
         kinds.setdefault(link.centi_gb_per_s, []).append(link.kind)
     named = [f"{'/'.join(names)} {gb_per_s_text(value)}" for value, names in kinds.items()]
     rest = len(named) - LINK_CLASSES

@@ -45,7 +45,7 @@ from placer_cli.draw.waiting import (
 )
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
-from placer_models.kubernetes.insides import is_node_inside_known, knows_devices
+from placer_models.kubernetes.insides import is_node_topology_known, knows_devices
 from placer_models.kubernetes.names import INSTANCE_TYPES
 from placer_models.policy import QosClass
 from placer_models.taints import UNSCHEDULABLE
@@ -86,7 +86,7 @@ def _nodes_with_bars(
         return _nodes(instance, residents, parties, bars, canvas.width)
 
     plain = drawn(0)
-    barred = 2 if all(map(is_node_inside_known, instance.nodes)) else 3
+    barred = 2 if all(map(is_node_topology_known, instance.nodes)) else 3
     room = (canvas.width - natural_width(plain)) // barred - 1
     if room >= BAR_COLUMNS[0]:
         return drawn(min(room, BAR_COLUMNS[-1]))
@@ -179,7 +179,7 @@ def _cells(
     bars: _Bars,
     more_machines: bool,
 ) -> tuple[Text, ...]:
-    known = is_node_inside_known(node)
+    known = is_node_topology_known(node)
     return (
         Text("" if known else zone_of(node)),
         Text(", ".join(f"{level} {domain}" for level, domain in node.domains)),
@@ -223,7 +223,7 @@ def _gpu_amount(
 
 def _machine(node: Node) -> str:
     """Name the machine; nothing where the name is made up of what other columns say."""
-    named = is_node_inside_known(node) or any(key in INSTANCE_TYPES for key, _ in node.labels)
+    named = is_node_topology_known(node) or any(key in INSTANCE_TYPES for key, _ in node.labels)
     return node.machine.name if named else ""
 
 
@@ -278,7 +278,7 @@ def _pods(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
     pods, most = pod_count_and_limit(node, tenants)
     if most is None:
         return Text(str(pods or ""))
-    if is_node_inside_known(node):
+    if is_node_topology_known(node):
         return Text.assemble(str(pods), (f"/{most:,}", QUIET))
     parts = [(pods, StyledMark(bars.marks.full, ACCENT))]
     return bars.draw(parts, most, str(pods), f"{most:,}")
@@ -301,9 +301,9 @@ def _others(tenants: Sequence[DrawnPod], node: Node) -> Text:
     words = [f"{kind} {taken[kind]}/{present[kind]}" for kind in sorted(taken)]
     words += [
         f"{name} {amount_text(name, extended_taken(tenants, name))}/{amount_text(name, has)}"
-        for name, has in (amounts_to_show if is_node_inside_known(node) else amounts_besides_gpus)(
-            node.extended
-        )
+        for name, has in (
+            amounts_to_show if is_node_topology_known(node) else amounts_besides_gpus
+        )(node.extended)
     ]
     return Text(", ".join(words))
 
@@ -311,7 +311,7 @@ def _others(tenants: Sequence[DrawnPod], node: Node) -> Text:
 def _key(instance: Instance, parties: Mapping[str, StyledMark], canvas: Canvas) -> Text:
     marks = canvas.marks
     pieces = [Text.assemble((cell.mark, cell.style), f" {name}") for name, cell in parties.items()]
-    known = [is_node_inside_known(node) for node in instance.nodes]
+    known = [is_node_topology_known(node) for node in instance.nodes]
     owned = [" owned"] * any(known) + [" asked for"] * (not all(known))
     pieces.append(Text.assemble((marks.full, ACCENT), (" or".join(owned), QUIET)))
     if any(known):

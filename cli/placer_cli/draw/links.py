@@ -41,7 +41,7 @@ class LinkClass:
         return f"{self.kind} {gb_per_s_text(self.centi_gb_per_s)} GB/s"
 
 
-def classes_of_gpu_links(links: LinkMatrix) -> tuple[LinkClass, ...]:
+def gpu_link_kinds_with_pair_counts(links: LinkMatrix) -> tuple[LinkClass, ...]:
     """Return the classes of links between two GPUs, fastest first."""
     found = Counter(
         (links.kinds[i][j], links.centi_gb_per_s[i][j])
@@ -74,7 +74,7 @@ def draw_links(
     links = machine.gpu_links
     if links is None or len(links.minors) < 2:
         return Text("links between its GPUs are not known" if links is None else "", QUIET)
-    classes = classes_of_gpu_links(links)
+    classes = gpu_link_kinds_with_pair_counts(links)
     styles = link_styles([c.centi_gb_per_s for c in classes])
     gpus = {device.minor: device for device in machine.devices if device.type == GPU}
     columns = max(len(c.kind) for c in classes)

@@ -35,7 +35,7 @@ from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.effective import defaults_on
-from placer_models.kubernetes.insides import is_node_inside_known, knows_devices
+from placer_models.kubernetes.insides import is_node_topology_known, knows_devices
 from placer_models.policy import AlignmentPolicy, AlignmentScope, NodeBindPolicy, QosClass
 from placer_models.topology import Cpu, NumaNode
 
@@ -60,7 +60,7 @@ def draw_node(
 
     """
     yield _headline(node, canvas, labels)
-    if not is_node_inside_known(node):
+    if not is_node_topology_known(node):
         tenants = assign_pod_marks([resident for resident in residents if resident.is_pod])
         claims = _Claims.of(node, tenants)
         if knows_devices(node):

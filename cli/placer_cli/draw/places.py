@@ -18,7 +18,7 @@ from placer_cli.draw.tables import TableCell, table
 from placer_cli.draw.texts import count_text, fold_names, stem_of_name
 from placer_cli.draw.waiting import asked_text
 from placer_models.cluster import Instance, Node
-from placer_models.kubernetes.insides import is_node_inside_known, knows_devices
+from placer_models.kubernetes.insides import is_node_topology_known, knows_devices
 from placer_models.network import NODE_LEVEL
 from placer_models.placement import Move, Unplaced, pod_or_gang_title
 from placer_models.pod import Gang, Pod, pods_of_gangs
@@ -46,7 +46,9 @@ class _View:
     def of(cls, instance: Instance, names: Iterable[str], canvas: Canvas) -> "_View":
         """Return the view of places on the nodes of these names."""
         nodes = {node.name: node for node in instance.nodes}
-        ids = any(is_node_inside_known(nodes[name]) or knows_devices(nodes[name]) for name in names)
+        ids = any(
+            is_node_topology_known(nodes[name]) or knows_devices(nodes[name]) for name in names
+        )
         return cls(nodes, canvas, ids, shows_pod_classes(instance))
 
     def class_of(self, pod: Pod) -> str:
@@ -56,7 +58,7 @@ class _View:
     def zone_of(self, name: str) -> str:
         """Return the zone of a node whose inside is not known."""
         node = self.nodes[name]
-        return "" if is_node_inside_known(node) else zone_of(node)
+        return "" if is_node_topology_known(node) else zone_of(node)
 
 
 def draw_places(
@@ -176,7 +178,7 @@ def _where(
         ", ".join(f"{level} {node.domain(level) or '-'}" for level in levels),
         view.class_of(resident.pod),
     )
-    if is_node_inside_known(node):
+    if is_node_topology_known(node):
         held = held_texts(resident.place, node, view.canvas, own=resident.owns_cpus)
         return (*place, *held), container_legend_rows(resident, node, view.canvas)
     cpu, memory, gpus, other = pod_request_texts(resident, node)

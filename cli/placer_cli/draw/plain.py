@@ -23,7 +23,7 @@ from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
-from placer_models.kubernetes.insides import is_node_inside_known, knows_devices
+from placer_models.kubernetes.insides import is_node_topology_known, knows_devices
 from placer_models.kubernetes.names import ZONES
 from placer_models.pod import PodSpec
 
@@ -43,7 +43,7 @@ def zone_of(node: Node) -> str:
 def shows_pod_classes(instance: Instance) -> bool:
     """Return whether classes of pods say anything: some inside is known, or a pod wants CPUs."""
     waiting = (pod for gang in instance.gangs for pod in gang.pods)
-    return any(map(is_node_inside_known, instance.nodes)) or any(
+    return any(map(is_node_topology_known, instance.nodes)) or any(
         pod.spec.qos.owns_cpus for pod in waiting
     )
 

@@ -8,7 +8,7 @@ from placer_cli.commands_on_demand import command_group
 from placer_cli.console import error_console, print_drawing
 from placer_cli.openb.files import NodesFile, PodsFile, SequenceFile
 from placer_cli.options import format_option, number_option
-from placer_cli.output import Format, print_tree
+from placer_cli.output import Format, print_json_or_yaml
 
 if TYPE_CHECKING:
     from placer.openb.replay import ReplayResult
@@ -100,7 +100,7 @@ def openb(
 
         print_drawing(lambda canvas: draw_replay(found, strategy, canvas))
         return
-    print_tree(replay_to_json(found), form)
+    print_json_or_yaml(replay_to_json(found), form)
 
 
 def replay_to_json(found: "ReplayResult") -> dict[str, object]:

@@ -13,15 +13,15 @@ from placer_cli.console import error_console, print_drawing, print_dump_summary,
 from placer_cli.draw.palette import STRONG
 from placer_cli.exits import Exit
 from placer_cli.options import MOST_WORKERS, format_option, number_option, seconds_option
-from placer_cli.output import Format, print_tree
+from placer_cli.output import Format, print_json_or_yaml
 from placer_cli.plan.fit import fit
 from placer_cli.plan.survive import survive
 from placer_cli.plan.sweeping import (
     LEAST_S,
     ExecutorAddress,
     Processes,
+    sweep_workers_from_options,
     workers_errors_as_usage,
-    workers_from_options,
 )
 from placer_cli.report.option import ReportFile, refuse_bad_report_path, report_footer, write_report
 
@@ -103,7 +103,7 @@ def buy(
         raise typer.BadParameter("--growth and --each are two questions; ask one")
     if report is not None and each:
         raise typer.BadParameter("--report shows one mix: leave it or --each out")
-    sweep_workers = workers_from_options(processes, executor)
+    sweep_workers = sweep_workers_from_options(processes, executor)
     refuse_bad_report_path(report, [plan, *(instance or [])])
     try:
         questions = _questions(plan, instance or [], pod or [], each=each)
@@ -187,7 +187,7 @@ def _buy(
             if each
             else plan_to_json(questions[0], answers[0])
         )
-        print_tree(tree, form)
+        print_json_or_yaml(tree, form)
     if report is not None:
         from placer_cli.plan.pages import plan_page
 

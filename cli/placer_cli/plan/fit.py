@@ -9,13 +9,13 @@ from placer_cli.console import print_drawing
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal
 from placer_cli.options import InstanceFiles, seconds_option
-from placer_cli.output import Format, print_tree
+from placer_cli.output import Format, print_json_or_yaml
 from placer_cli.plan.cluster_question import (
     AnswerFormat,
     ClusterQuestionOptions,
     answer_unless_interrupted,
 )
-from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, workers_from_options
+from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, sweep_workers_from_options
 from placer_cli.report.option import ReportFile, report_footer, write_report
 from placer_cli.what_if import parse_changes
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
@@ -73,7 +73,7 @@ def fit(
     """
     who = waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore)
     question = ClusterQuestionOptions(instance, form, report, who, skip_illegal)
-    workers = workers_from_options(processes, executor)
+    workers = sweep_workers_from_options(processes, executor)
     steps = answer_unless_interrupted(
         lambda: _fit(question, pod, exclude_nodes or [], what_if or [], seconds, workers)
     )
@@ -122,7 +122,7 @@ def _fit(
     else:
         from placer.plan.to_json import fit_answer_to_json
 
-        print_tree(fit_answer_to_json(steps, waiting), question.form)
+        print_json_or_yaml(fit_answer_to_json(steps, waiting), question.form)
     if question.report is not None:
         from placer_cli.plan.pages import fit_count_page
 

@@ -8,7 +8,7 @@ import typer
 
 from placer_cli.console import error_console, print_drawing
 from placer_cli.exits import Exit
-from placer_cli.output import Format, print_tree
+from placer_cli.output import Format, print_json_or_yaml
 from placer_cli.plan.sweeping import workers_errors_as_usage
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def buy_growth(
     else:
         from placer.plan.to_json import growth_to_json
 
-        print_tree(growth_to_json(question, curve), form)
+        print_json_or_yaml(growth_to_json(question, curve), form)
     if report is not None:
         from placer_cli.plan.pages import growth_page
         from placer_cli.report.option import report_footer, write_report

@@ -10,13 +10,13 @@ from placer_cli.console import print_drawing
 from placer_cli.exits import Exit
 from placer_cli.illegal import SkipIllegal
 from placer_cli.options import InstanceFiles, number_option, seconds_option
-from placer_cli.output import Format, print_tree
+from placer_cli.output import Format, print_json_or_yaml
 from placer_cli.plan.cluster_question import (
     AnswerFormat,
     ClusterQuestionOptions,
     answer_unless_interrupted,
 )
-from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, workers_from_options
+from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, sweep_workers_from_options
 from placer_cli.report.option import ReportFile, report_footer, write_report
 from placer_cli.what_if import MOST_MOVES
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
@@ -72,7 +72,7 @@ def survive(
         raise typer.BadParameter("--nodes and --domain are two questions; ask one")
     who = waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore)
     question = ClusterQuestionOptions(instance, form, report, who, skip_illegal)
-    workers = workers_from_options(processes, executor)
+    workers = sweep_workers_from_options(processes, executor)
     answer = answer_unless_interrupted(
         lambda: _survive(question, nodes or 1, domain or "", move_budget, offers, seconds, workers)
     )
@@ -120,7 +120,7 @@ def _survive(
     else:
         from placer.plan.to_json import survival_to_json
 
-        print_tree(survival_to_json(answer, move_budget, currency), question.form)
+        print_json_or_yaml(survival_to_json(answer, move_budget, currency), question.form)
     if question.report is not None:
         from placer_cli.plan.pages import survival_page
 

@@ -35,7 +35,7 @@ ExecutorAddress = Annotated[
 ]
 
 
-def workers_from_options(processes: int | None, address: str | None) -> "SweepWorkers":
+def sweep_workers_from_options(processes: int | None, address: str | None) -> "SweepWorkers":
     """Return the workers that the options name; usage errors are told as such."""
     from placer.sweep.workers import make_sweep_workers
 

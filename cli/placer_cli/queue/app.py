@@ -12,7 +12,7 @@ from placer_cli.exits import Exit
 from placer_cli.options import LARGEST_SEED, format_option, number_option, output_option
 from placer_cli.output import (
     Format,
-    print_tree,
+    print_json_or_yaml,
     refuse_overwriting_inputs,
     write_whole,
 )
@@ -65,7 +65,7 @@ def simulate(
     else:
         from placer_cli.queue.trees import simulation_to_json
 
-        print_tree(simulation_to_json(result), form)
+        print_json_or_yaml(simulation_to_json(result), form)
     raise typer.Exit(Exit.NOT_ALL if result.never_ran else Exit.DONE)
 
 
@@ -87,4 +87,4 @@ def advise(
     else:
         from placer_cli.queue.trees import queue_advice_to_json
 
-        print_tree(queue_advice_to_json(history), form)
+        print_json_or_yaml(queue_advice_to_json(history), form)

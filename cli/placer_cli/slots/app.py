@@ -11,7 +11,7 @@ from placer_cli.exits import Exit
 from placer_cli.options import format_option, output_option, seconds_option
 from placer_cli.output import (
     Format,
-    print_tree,
+    print_json_or_yaml,
     refuse_overwriting_inputs,
     write_whole,
 )
@@ -51,7 +51,7 @@ def compile_(
         return
     from placer.slots.to_json import job_to_json
 
-    print_tree(job_to_json(job), form)
+    print_json_or_yaml(job_to_json(job), form)
 
 
 @slots_app.command(
@@ -104,5 +104,5 @@ def place(
     else:
         from placer.slots.workers.to_json import slot_places_to_json
 
-        print_tree(slot_places_to_json(job, placed), form)
+        print_json_or_yaml(slot_places_to_json(job, placed), form)
     raise typer.Exit(Exit.DONE if placed.all_placed else Exit.NOT_ALL)

@@ -262,7 +262,7 @@ def pool_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterato
             )
 
 
-def pools_from_solver_values(
+def read_solved_pool_takes(
     problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
 ) -> Sequence[Choice]:
     """Read what the pods want of their pool."""
@@ -343,7 +343,7 @@ FAMILY = ModelFamily(
         LOCALITY_NUMA_NODES: cells_outside_pool_without_policy,
     },
     hint=pool_hints,
-    read=pools_from_solver_values,
+    read=read_solved_pool_takes,
     countable=has_no_burst,
     plain=has_no_burst,
     sees_links=never,

@@ -16,8 +16,8 @@ from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import CoresTakenByThread, core_take_vars_of
 from placer_models.cpsat.exclusivity import (
     ExclusivityVars,
+    core_class_may_be_shared,
     exclusivity_hint_data,
-    pods_may_share_cores,
 )
 from placer_models.cpsat.family import (
     Hint,
@@ -74,7 +74,7 @@ def half_core_vars(
     return CoresTakenByHalf(
         tuple(
             model.new_int_var(0, min(c.cores, shape.owned_cpus), f"single[{assignment.name},{i}]")
-            if pods_may_share_cores(problem, c) and not isinstance(part.threads, int)
+            if core_class_may_be_shared(problem, c) and not isinstance(part.threads, int)
             else 0
             for i, (c, part) in enumerate(classes)
         ),
@@ -90,7 +90,7 @@ def two_pod_core_vars(model: CpModel, problem: Problem, x: Variables) -> CoresSp
         found.append(
             tuple(
                 model.new_int_var(0, c.cores, f"paired[{node.name},{i}]")
-                if minding > 1 and pods_may_share_cores(problem, c)
+                if minding > 1 and core_class_may_be_shared(problem, c)
                 else 0
                 for i, c in enumerate(node.cores)
             )
@@ -155,7 +155,7 @@ def _classes(problem: Problem) -> Iterator[tuple[int, int]]:
     """Yield the indices of node and core class wherever cores that pods share are counted."""
     for index, node in enumerate(problem.nodes):
         for at, c in enumerate(node.cores):
-            if pods_may_share_cores(problem, c):
+            if core_class_may_be_shared(problem, c):
                 yield index, at
 
 

@@ -16,7 +16,7 @@ from placer_models.cpsat.family import (
 )
 from placer_models.cpsat.shares import (
     OpenedDeviceVars,
-    fitting_device_counts,
+    fitting_devices_by_class,
     opened_device_vars_of_class,
     share_vars_of,
 )
@@ -130,7 +130,7 @@ def gpu_sets(node: NodeState, shape: Shape) -> tuple[DeviceSet, ...]:
     if bank is None or (size < 2 and not partitions_matter_for(bank.board, size)):
         return ()
     return allowed_device_sets(
-        bank.board, size, fitting_device_counts(bank, shape), shape.scope_of(GPU)
+        bank.board, size, fitting_devices_by_class(bank, shape), shape.scope_of(GPU)
     )
 
 
@@ -152,7 +152,7 @@ def _lacks_gpu_sets(node: NodeState, shape: Shape) -> bool:
     if bank is None or not (bank.board.honored or shape.scopes):
         return False
     size = shape.count_of(GPU)
-    reach = fitting_device_counts(bank, shape)
+    reach = fitting_devices_by_class(bank, shape)
     return size > 0 and not count_offered_device_sets(bank.board, size, reach, shape.scope_of(GPU))
 
 

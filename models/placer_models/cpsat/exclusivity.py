@@ -79,7 +79,7 @@ def exclusivity_vars(
     return ExclusivityVars(cores, cells, fell_back)
 
 
-def pods_may_share_cores(problem: Problem, c: CoreClass) -> bool:
+def core_class_may_be_shared(problem: Problem, c: CoreClass) -> bool:
     """Return whether the class has two-thread cores on which several pods that mind may be."""
     return problem.granularity is CoreDistinction.PAIRS and c.paired
 
@@ -92,7 +92,9 @@ def _counted_cores(
     fell_back: IntVar | None,
     name: str,
 ) -> Expression:
-    several = problem.granularity >= CoreDistinction.PAIRS and not pods_may_share_cores(problem, c)
+    several = problem.granularity >= CoreDistinction.PAIRS and not core_class_may_be_shared(
+        problem, c
+    )
     meets = c.held is not None or (several and c.free > 1)
     if not meets or isinstance(threads, int):
         return 0

@@ -17,7 +17,7 @@ from placer_models.cpsat.family import (
     never,
     solver_hints_of_variables,
 )
-from placer_models.cpsat.shares import fitting_device_counts
+from placer_models.cpsat.shares import fitting_devices_by_class
 from placer_models.goals import JOINT
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.problem import Fit, Problem, Shape
@@ -72,7 +72,7 @@ def joint_group_literals(
     free: defaultdict[tuple[int, int], int] = defaultdict(int)
     for i, ((kind, _), groups) in enumerate(zip(fit.joint.types, fit.joint.groups, strict=True)):
         at = position[kind]
-        reach = fitting_device_counts(node.banks[at], assignment.shape)
+        reach = fitting_devices_by_class(node.banks[at], assignment.shape)
         for class_index, (group, left) in enumerate(zip(groups, reach, strict=True)):
             amount = devices_touched(assignment, at, class_index)
             if group is None:

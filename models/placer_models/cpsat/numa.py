@@ -18,7 +18,7 @@ from placer_models.cpsat.family import (
     never,
     solver_hints_of_variables,
 )
-from placer_models.cpsat.shares import fitting_device_counts
+from placer_models.cpsat.shares import fitting_devices_by_class
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.banks import has_count_set_by_strategy
@@ -158,7 +158,7 @@ def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Vari
                 model.add(amount <= most * own.used[index])
         for index, bank in enumerate(node.banks):
             size = assignment.shape.count_of(bank.type)
-            reach = fitting_device_counts(bank, assignment.shape)
+            reach = fitting_devices_by_class(bank, assignment.shape)
             if has_count_set_by_strategy(assignment.shape.shares, bank.type):
                 size = sum(reach)
             for class_index, cell in enumerate(bank.cells):

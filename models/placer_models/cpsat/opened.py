@@ -99,7 +99,7 @@ def nodes_opened(model: CpModel, problem: Problem, x: Variables) -> Expression:
     return LinearExpr.sum(list(x.part(OpenedNodeVars).literals.values()))
 
 
-def order_equal_nodes_by_pods(problem: Problem, choices: Choices) -> Choices:
+def choices_with_equal_nodes_sorted(problem: Problem, choices: Choices) -> Choices:
     """Rename equal offered nodes so that earlier ones have more pods, as the model wants."""
     loads = Counter(choice.node for choice in choices.values())
     renamed = {

@@ -7,7 +7,7 @@ from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.families import FAMILIES
 from placer_models.cpsat.family import Hint, KnownPlacement, Value
 from placer_models.cpsat.moves import homes_of_stayers
-from placer_models.cpsat.opened import order_equal_nodes_by_pods
+from placer_models.cpsat.opened import choices_with_equal_nodes_sorted
 from placer_models.problem.problem import Choice, Choices, CoreTake, Problem
 
 
@@ -17,7 +17,7 @@ def solver_hints_of_choices(problem: Problem, x: Variables, choices: Choices) ->
     Interchangeable units get the places of their family in the model's order, so that the
     hint obeys the rule that breaks their symmetry.
     """
-    choices = order_equal_nodes_by_pods(problem, choices)
+    choices = choices_with_equal_nodes_sorted(problem, choices)
     known = KnownPlacement(choices, list(_dealt(x, choices)))
     for family in FAMILIES:
         if family.hint is not None:

@@ -124,7 +124,7 @@ def opened_device_vars_of_class(opened: Opened, bank: int, class_index: int) -> 
     return [literal for (b, t, _), literal in opened.items() if (b, t) == (bank, class_index)]
 
 
-def fitting_device_counts(bank: DeviceBank, shape: Shape) -> tuple[int, ...]:
+def fitting_devices_by_class(bank: DeviceBank, shape: Shape) -> tuple[int, ...]:
     """Return how many devices of each equivalence class a pod of the shape could have a part of."""
     needs = [need for need in shape.shares if need.type == bank.type]
     if not needs:

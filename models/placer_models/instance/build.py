@@ -23,7 +23,7 @@ from placer_models.instance.requests import RequestsAndLimitsReader
 from placer_models.instance.running import RunningReader
 from placer_models.instance.schema import GangPart, InstanceFile, NodePart, PodPart
 from placer_models.left_out import without_illegal_pods
-from placer_models.legal_shares import quantity_in_differing_unit, units_of_shared_quantities
+from placer_models.legal_shares import first_quantity_of_other_unit, units_of_shared_quantities
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Gang
 from placer_models.topology import ARM
@@ -275,7 +275,7 @@ def _build(
     shared_units = units_of_shared_quantities(nodes)
     extended = {name for node in nodes for name, _ in node.extended}
     for machine in {id(node.machine): node.machine for node in nodes}.values():
-        if clash := quantity_in_differing_unit(machine, shared_units):
+        if clash := first_quantity_of_other_unit(machine, shared_units):
             device, quantity = clash
             _whole_list(node_parts[0][1]).fault(
                 f"{quantity.name} of devices of type {in_quotes(device.type)} is in "

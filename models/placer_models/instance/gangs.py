@@ -6,7 +6,7 @@ from placer_models.cluster import RunningGang
 from placer_models.files.errors import in_quotes, number_with_noun
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
-from placer_models.instance.pods import InstancePodReader, TakenNames, pod_to_dict
+from placer_models.instance.pods import InstancePodReader, UniqueNameCheck, pod_to_dict
 from placer_models.instance.schema import (
     GangGroupPart,
     GangPart,
@@ -32,9 +32,9 @@ class GangReader:
     def __init__(self, pods: InstancePodReader, levels: Collection[str]) -> None:
         self._pods = pods
         self._levels = levels
-        self.names = TakenNames("gang")
+        self.names = UniqueNameCheck("gang")
         self._gangs: dict[NamespacedName, Gang] = {}
-        self._group_names = TakenNames("gang group")
+        self._group_names = UniqueNameCheck("gang group")
         self._group_of: dict[NamespacedName, str] = {}
 
     def lone(self, part: PodPart, place: DocumentLocation) -> tuple[Gang, ...]:
@@ -100,7 +100,7 @@ class GangReader:
 class RunningGangReader:
     """Reads gangs that run; knows the levels of the network, and the names of other gangs."""
 
-    def __init__(self, names: TakenNames, levels: Collection[str]) -> None:
+    def __init__(self, names: UniqueNameCheck, levels: Collection[str]) -> None:
         self._names = names
         self._levels = levels
         self._gangs: dict[NamespacedName, tuple[RunningGang, DocumentLocation]] = {}

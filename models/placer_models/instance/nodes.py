@@ -16,7 +16,7 @@ from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
 from placer_models.instance.hugepages import pages_to_dict, read_hugepages_by_numa_node
 from placer_models.instance.machine_partitions import read_partitions, write_partitions
 from placer_models.instance.network import NetworkLevelReader
-from placer_models.instance.pods import TakenNames
+from placer_models.instance.pods import UniqueNameCheck
 from placer_models.instance.requests import check_extended_name, device_type_of, parse_extended
 from placer_models.instance.schema import NodePart
 from placer_models.instance.wish_schema import TaintPart
@@ -48,7 +48,7 @@ class NodeReader:
         self._defaults = defaults
         self._levels = levels
         self._find = find
-        self._names = TakenNames("node")
+        self._names = UniqueNameCheck("node")
         self._count = 0
 
     def nodes(self, part: NodePart, place: DocumentLocation) -> tuple[Node, ...]:

@@ -70,7 +70,7 @@ _FILE_FIELDS = {
 """Field of a spec -> field of files, where they differ."""
 
 
-class TakenNames:
+class UniqueNameCheck:
     """The keys given so far of one kind of thing, and where each is given."""
 
     def __init__(self, kind: str) -> None:
@@ -121,7 +121,7 @@ class InstancePodReader:
         self._requests = requests
         self._device_choice = device_choice
         self._on_arm_alone = on_arm_alone
-        self._names = TakenNames("pod")
+        self._names = UniqueNameCheck("pod")
         self._uids: dict[str, DocumentLocation] = {}
         self._count = 0
 

@@ -19,7 +19,7 @@ If CPUs have to be of one NUMA node, there are several such containers, numbered
 _OF_CLAIMS = re.compile(rf"{OF_THE_CLAIMS}(-[0-9]+)?")
 
 
-def is_claim_container(container: str) -> bool:
+def is_container_name_for_claims(container: str) -> bool:
     """Return whether the container of this name stands for what its pod has by claims."""
     return _OF_CLAIMS.fullmatch(container) is not None
 

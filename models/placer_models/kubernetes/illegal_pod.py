@@ -16,7 +16,7 @@ from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 
 
-def asked_by_illegal(part: KubePod, reading: PodRequestContext, cpus: int) -> ReadPodSpec:
+def read_illegal_pod_spec(part: KubePod, reading: PodRequestContext, cpus: int) -> ReadPodSpec:
     """Return what counts of what such a pod asks for: all but devices and CPUs of its own.
 
     These it has as far as somebody names them. Its wishes about other pods count, too.

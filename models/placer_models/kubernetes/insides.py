@@ -8,7 +8,7 @@ OBJECTS = "objects of Kubernetes"
 """The source of machines that are made of a cluster's objects."""
 
 
-def is_node_inside_known(node: Node) -> bool:
+def is_node_topology_known(node: Node) -> bool:
     """Return whether a node's inside is known.
 
     It is not where a cluster has no NodeResourceTopology for it: such a node counts as one NUMA

@@ -31,7 +31,7 @@ from placer_models.links.board import (
     lowest_free_minors,
     pair_minimum,
     pair_sum,
-    total_distance,
+    total_device_pair_distance,
 )
 from placer_models.links.permitted import (
     best_permitted_devices,
@@ -69,7 +69,7 @@ __all__ = [
     "partition_table_sets_left",
     "partitions_matter_for",
     "scope_places_of_classes",
-    "total_distance",
+    "total_device_pair_distance",
     "usable_set_counts",
     "usable_set_device_count",
 ]

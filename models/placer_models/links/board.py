@@ -233,7 +233,7 @@ def pair_sum(board: LinkedDeviceClasses, counts: Sequence[int]) -> int:
     )
 
 
-def total_distance(board: LinkedDeviceClasses, counts: Sequence[int]) -> int:
+def total_device_pair_distance(board: LinkedDeviceClasses, counts: Sequence[int]) -> int:
     """Return how far apart the devices are, added up over all pairs.
 
     A pair counts 0 if it is below the same PCIe switch, 1 on the same NUMA node, 2 in the same

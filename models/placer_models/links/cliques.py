@@ -51,7 +51,7 @@ def fast_neighbours(merged: MergedClasses, counts: tuple[int, ...], least: int) 
     ]
 
 
-def clique_device_limit_by_group(
+def most_of_each_group_in_link_clique(
     merged: MergedClasses, counts: tuple[int, ...], least: int
 ) -> tuple[int, ...]:
     """Return how many devices of each group one clique can have."""
@@ -66,7 +66,7 @@ def largest_device_clique_size(merged: MergedClasses, counts: tuple[int, ...], l
     Bron and Kerbosch with a pivot: at most 3 ** (groups / 3) leaves.
     """
     near = fast_neighbours(merged, counts, least)
-    worth = clique_device_limit_by_group(merged, counts, least)
+    worth = most_of_each_group_in_link_clique(merged, counts, least)
     best = 0
 
     def grow(total: int, open_mask: int, done: int) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from placer_models.links.board import number_of_device_pairs
-from placer_models.links.cliques import clique_device_limit_by_group, fast_neighbours
+from placer_models.links.cliques import fast_neighbours, most_of_each_group_in_link_clique
 from placer_models.links.merged import MergedClasses
 
 
@@ -49,7 +49,7 @@ class _Search:
 
     def __post_init__(self) -> None:
         self.near = fast_neighbours(self.merged, self.counts, self.least)
-        self.most = clique_device_limit_by_group(self.merged, self.counts, self.least)
+        self.most = most_of_each_group_in_link_clique(self.merged, self.counts, self.least)
         self.chosen = [0] * len(self.counts)
         self.order = [
             sorted(range(len(row)), key=row.__getitem__, reverse=True)

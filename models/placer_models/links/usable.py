@@ -10,8 +10,8 @@ from placer_models.links.board import LinkedDeviceClasses
 from placer_models.links.cliques import (
     best_clique_minimum,
     bit_positions,
-    clique_device_limit_by_group,
     fast_neighbours,
+    most_of_each_group_in_link_clique,
 )
 from placer_models.links.merged import (
     MergedClasses,
@@ -100,7 +100,7 @@ def _cliques_with(
     fast: MergedClasses, counts: tuple[int, ...], near: list[int], pick: int, size: int
 ) -> Iterator[tuple[int, ...]]:
     """Yield each clique of the size, as counts, that has a device of the group."""
-    most = clique_device_limit_by_group(fast, counts, 1)
+    most = most_of_each_group_in_link_clique(fast, counts, 1)
 
     def extend(chosen: tuple[int, ...], left: int, open_mask: int) -> Iterator[tuple[int, ...]]:
         if left == 0:
@@ -125,7 +125,7 @@ def _core(
     """Return the counts, with 0 for groups that can be in no clique, and the graph of the rest."""
     while True:
         near = fast_neighbours(fast, counts, 1)
-        most = clique_device_limit_by_group(fast, counts, 1)
+        most = most_of_each_group_in_link_clique(fast, counts, 1)
         kept = tuple(
             count if most[i] + sum(most[j] for j in bit_positions(near[i])) >= size else 0
             for i, count in enumerate(counts)

@@ -14,7 +14,12 @@ from placer.greedy.expected.arrays import (
 )
 from placer.greedy.scorer import PodAsk
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand
-from placer_models.expected import ExpectedGpuFills, NodeLeft, NodeWorths, worth_loss_in_quanta
+from placer_models.expected import (
+    ExpectedGpuFills,
+    ExpectedNodeWorths,
+    NodeLeft,
+    worth_loss_in_quanta,
+)
 
 MANY = 16
 """From so many nodes on NumPy is quicker than the reference; up to ``MOST`` at a time."""
@@ -51,7 +56,7 @@ class UncompiledScores:
     def set_prices(self, prices: tuple[int, ...]) -> None:
         """Let other prices hold; fills stay known."""
         demand = self._demand.priced(prices)
-        self._outlooks = [NodeWorths(demand, fills) for fills in self._fills]
+        self._outlooks = [ExpectedNodeWorths(demand, fills) for fills in self._fills]
 
     def lost(self, ask: PodAsk, lefts: LeftOnNodes, nodes: Indices) -> tuple[Numbers, Indices]:
         """Return the steps of worth that places cost, and the GPU of each.

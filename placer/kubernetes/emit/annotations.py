@@ -13,7 +13,7 @@ from placer_models.annotations.resource_status import (
     write_resource_status,
 )
 from placer_models.cluster import Node
-from placer_models.kubernetes.claimed import is_claim_container
+from placer_models.kubernetes.claimed import is_container_name_for_claims
 from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.names import BIND_GANG_GROUP, BIND_GANG_MEMBERS
 from placer_models.kubernetes.object_fields import Object, ObjectIdentity
@@ -63,7 +63,7 @@ def placement_annotations(
     claimed = {
         (grant.type, grant.minor)
         for container in place.containers
-        if is_claim_container(container.name)
+        if is_container_name_for_claims(container.name)
         for grant in container.devices
     }
     held = [

@@ -22,7 +22,7 @@ from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 HOST = Path("/")
 
 
-def take_inventory(
+def discover_hardware(
     root: Path = HOST, nvidia_smi: Sequence[Path] = (), *, kubelet_root: str = KUBELET_ROOT
 ) -> HardwareInventory:
     """Return everything that is found out about the machine whose files these are.

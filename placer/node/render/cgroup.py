@@ -134,7 +134,7 @@ def is_same_cgroup_value(file: str, present: str, wanted: str) -> bool:
     return now == want
 
 
-def is_higher_limit(limit: str, other: str) -> bool:
+def is_higher_cgroup_v1_limit(limit: str, other: str) -> bool:
     """Return whether a limit of version 1 allows more bytes than another (empty for no limit)."""
     this, that = _bytes(limit.split()), _bytes(other.split() or [NO_LIMIT[1]])
     return that is not None and (this is None or this > that)

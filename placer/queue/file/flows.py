@@ -15,7 +15,7 @@ def read_flow_groups(
     found: dict[str, FlowGroupSpec] = {}
     places: dict[str, DocumentLocation] = {}
     for i, part in enumerate(parts):
-        if take_name(part.name, place.at(i), places):
+        if note_unique_flow_name(part.name, place.at(i), places):
             found[part.name] = FlowGroupSpec(part.name, part.weight, part.parent or None)
     for name, group in found.items():
         if group.parent is not None:
@@ -23,7 +23,9 @@ def read_flow_groups(
     return _parents_first(found, places)
 
 
-def take_name(name: str, place: DocumentLocation, taken: dict[str, DocumentLocation]) -> bool:
+def note_unique_flow_name(
+    name: str, place: DocumentLocation, taken: dict[str, DocumentLocation]
+) -> bool:
     """Note the name of a flow, or a fault if another has it; return whether it was free."""
     if name in taken:
         where = taken[name].at("name").where

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from placer.queue.advice import JobThreadAdvice, advise_job_thread_count
-from placer.queue.file.flows import take_name
+from placer.queue.file.flows import note_unique_flow_name
 from placer.queue.file.schema import QueueHistoryFile
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.validate import read_only_document
@@ -53,7 +53,7 @@ def read_thread_length_history(path: Path) -> ThreadLengthHistory:
     names: dict[str, DocumentLocation] = {}
     for i, job in enumerate(file.jobs):
         at = place.at("jobs", i)
-        take_name(job.name, at, names)
+        note_unique_flow_name(job.name, at, names)
         if not job.durations:
             at.at("durations").fault("names no duration; list how long each thread took")
     if not file.jobs:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import exp, log
 
 from placer.queue.file.amount_text import MAX_DURATION_US
-from placer.queue.file.schema import JobPart, LengthDistributionPart
+from placer.queue.file.schema import LengthDistributionPart, QueueJobPart
 from placer.queue.simulation.scenario import dealt_evenly, split_evenly
 from placer_models.files.faults import DocumentLocation
 
@@ -14,7 +14,9 @@ _WAYS = ("length", "lengths", "work")
 DrawLength = Callable[[], int]
 
 
-def read_job_thread_lengths(job: JobPart, place: DocumentLocation, seed: str) -> tuple[int, ...]:
+def read_job_thread_lengths(
+    job: QueueJobPart, place: DocumentLocation, seed: str
+) -> tuple[int, ...]:
     """Return the length of each thread of work of a job.
 
     ``length`` is the length of every unit of work, ``lengths`` lists the length of each, and
@@ -49,7 +51,7 @@ def read_job_thread_lengths(job: JobPart, place: DocumentLocation, seed: str) ->
 
 
 def _alike(
-    job: JobPart, length: int | LengthDistributionPart, place: DocumentLocation, seed: str
+    job: QueueJobPart, length: int | LengthDistributionPart, place: DocumentLocation, seed: str
 ) -> list[int]:
     """Return the lengths of the units, all equal or drawn, with the slow ones put in."""
     draw = _drawn(length, place.at("length"), seed)

@@ -83,7 +83,7 @@ class LengthDistributionPart(Part):
     lognormal: LognormalPart | None = None
 
 
-class JobPart(Part):
+class QueueJobPart(Part):
     """A job; ``length``, ``lengths`` or ``work`` says how long its units of work take."""
 
     name: FlowName
@@ -115,7 +115,7 @@ class QueueSimulationFile(Part):
     hold: Duration = 600 * US_PER_S
     capacity: CapacityThreads | QueueCapacityPart | None = None
     groups: tuple[FlowGroupPart, ...] = ()
-    jobs: tuple[JobPart, ...] = ()
+    jobs: tuple[QueueJobPart, ...] = ()
 
 
 class FinishedJobPart(Part):

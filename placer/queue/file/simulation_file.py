@@ -2,9 +2,14 @@
 
 from pathlib import Path
 
-from placer.queue.file.flows import group_of_job, read_flow_groups, take_name
+from placer.queue.file.flows import group_of_job, note_unique_flow_name, read_flow_groups
 from placer.queue.file.lengths import read_job_thread_lengths
-from placer.queue.file.schema import MAX_THREADS, JobPart, QueueCapacityPart, QueueSimulationFile
+from placer.queue.file.schema import (
+    MAX_THREADS,
+    QueueCapacityPart,
+    QueueJobPart,
+    QueueSimulationFile,
+)
 from placer.queue.model import DEFAULT_GROUP
 from placer.queue.simulation.scenario import (
     FlowGroupSpec,
@@ -79,7 +84,7 @@ def _jobs(
     threads = 0
     for i, part in enumerate(file.jobs):
         at = place.at("jobs", i)
-        take_name(part.name, at, names)
+        note_unique_flow_name(part.name, at, names)
         if part.name in groups or part.name == DEFAULT_GROUP:
             at.at("name").fault(f"'{part.name}' is also a group; rename one")
         job = _job(part, groups, capacity, at, f"{seed}/{part.name}")
@@ -95,7 +100,7 @@ def _jobs(
 
 
 def _job(
-    part: JobPart,
+    part: QueueJobPart,
     groups: dict[str, FlowGroupSpec],
     capacity: ThreadCapacityOverTime,
     place: DocumentLocation,

@@ -19,7 +19,11 @@ from placer.greedy.columns import Mask
 from placer.search.budget import Budget
 from placer.search.exchanges.lot_places import LotPlacer, PodNodes, lot_placer_of_batch
 from placer.search.exchanges.roomiest import RoomiestLotsModel
-from placer.search.exchanges.swaps import BinContents, exchange_in_threads, fastest_sweeps
+from placer.search.exchanges.swaps import (
+    BinsWithItems,
+    compiled_or_plain_sweeps,
+    exchange_in_threads,
+)
 from placer.search.exchanges.sweeps import anneal_with_numpy
 from placer.search.exchanges.wanted import LotExclusionOption, lot_exclusion_options
 from placer_models.problem.problem import Choices, Problem
@@ -110,7 +114,7 @@ class _Search:
         self.places = places
         self.rng = rng
         budget = places.budget
-        self.run = fastest_sweeps(budget.left if budget.timed else math.inf)
+        self.run = compiled_or_plain_sweeps(budget.left if budget.timed else math.inf)
         # Threads of NumPy wait for each other: they would only cost time.
         alone = budget.timed and self.run is anneal_with_numpy
         self.threads = 1 if alone else min(MOST_THREADS, budget.options.workers)
@@ -262,7 +266,7 @@ class _Search:
         shapes = [places.thing_of[pod] for pod in every]
         extra = len(bins) - len(columns.room)
         resources = columns.room.shape[1]
-        crowd = BinContents(
+        crowd = BinsWithItems(
             sizes=np.vstack([columns.sizes[shapes], np.zeros((1, resources))]),
             room=np.vstack([columns.room, np.full((extra, resources), np.inf)]),
             likes=np.array([*(numbers.setdefault(like, len(numbers)) for like in likes), -1]),

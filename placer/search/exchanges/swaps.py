@@ -48,7 +48,7 @@ EXCHANGES_A_SECOND = 1e7
 """How many exchanges looked at count as a second of deterministic work."""
 
 
-def fastest_sweeps(left_s: float) -> Sweeps:
+def compiled_or_plain_sweeps(left_s: float) -> Sweeps:
     """Return the compiled sweeps if `placer[fast]` is there and so many seconds make it worth."""
     plain: Sweeps = anneal_with_numpy
     return compiled_or_plain(
@@ -57,7 +57,7 @@ def fastest_sweeps(left_s: float) -> Sweeps:
 
 
 @dataclass(slots=True)
-class BinContents:
+class BinsWithItems:
     """Things in bins.
 
     Attributes:
@@ -94,7 +94,7 @@ class BinContents:
 
 
 def exchange_until_all_fit(
-    crowd: BinContents,
+    crowd: BinsWithItems,
     sweeps: int,
     stream: int,
     stop: Callable[[int], bool],
@@ -141,7 +141,7 @@ def exchange_until_all_fit(
 
 
 def exchange_in_threads(
-    crowd: BinContents, sweeps: int, streams: Sequence[int], budget: Budget, run: Sweeps
+    crowd: BinsWithItems, sweeps: int, streams: Sequence[int], budget: Budget, run: Sweeps
 ) -> bool:
     """Settle the items once for each stream, at the same time, and keep what settles.
 

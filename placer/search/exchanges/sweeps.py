@@ -32,7 +32,7 @@ class BinArrays(NamedTuple):
         sizes: (item, resource) -> amount.
         room: (bin, resource) -> amount; infinite in spare bins.
         weights: (bin, resource) -> what one unit too much costs.
-        likes: A number per item, as in `BinContents`.
+        likes: A number per item, as in `BinsWithItems`.
         kinds: The kind of each bin.
         barred: (item, kind of bin) -> 1.0 where the item must not be there.
         endless: Whether each bin is a spare one.

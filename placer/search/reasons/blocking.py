@@ -32,11 +32,11 @@ def blocker_by_counting(asked: PodOnNode, account: Account, demands: _Demands) -
         if rule.lacks(demand, asked, account):
             if not all(is_demand_settled_by_counting(d, asked) for d in demands[: number + 1]):
                 return None
-            return blocker_of_settled_demand(demand, demands[:number])
+            return blocker_settled_by_counting(demand, demands[:number])
     return None
 
 
-def blocker_of_settled_demand(short: RuleDemand, before: _Demands) -> Blocker:
+def blocker_settled_by_counting(short: RuleDemand, before: _Demands) -> Blocker:
     """Return the blocker of a demand that counting settles, with those that give it a meaning."""
     needed, subjects = REASON_RULES[short.rule].needs, ("", short.subject)
     others = (d for d in before if d.rule == needed and d.subject in subjects)
@@ -58,7 +58,7 @@ def blocker_of(
     Args:
         asked: The pod and the node.
         account: What the running pods leave.
-        demands: What is asked, in the order (`register.all_rule_demands`).
+        demands: What is asked, in the order (`register.rule_demands_of_pod`).
         budget: What looking into it may cost.
         fit: Returns what `fit_of` does.
 
@@ -84,7 +84,7 @@ def blocker_of(
         len(demands),
     )
     if short < counted:
-        return blocker_of_settled_demand(demands[short], demands[:short])
+        return blocker_settled_by_counting(demands[short], demands[:short])
     node = _Node(asked, account, demands, budget)
     if short > counted and not node.meets(demands[:short]):
         short = next(i for i in range(counted, short) if not node.meets(demands[: i + 1]))

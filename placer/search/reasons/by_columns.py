@@ -9,7 +9,7 @@ from placer.counting.account import Account
 from placer.search.kept_blockers import BlockerColumnCache, NodeIndices
 from placer.search.left_columns import LeftColumn
 from placer.search.reasons import node
-from placer.search.reasons.blocking import blocker_of_settled_demand
+from placer.search.reasons.blocking import blocker_settled_by_counting
 from placer.search.reasons.question import PodOnNode, has_pool_bound_pods
 from placer.search.reasons.register import REASON_RULES, is_demand_settled_by_counting
 from placer_models.cluster import Node
@@ -94,7 +94,7 @@ def _in_group(look: NodeBlockerInputs, nodes: NodeIndices) -> Iterator[tuple[Blo
         short = left[nodes] < want
         settled = settled and is_demand_settled_by_counting(demand, asked)
         if settled and short.any():
-            yield blocker_of_settled_demand(demand, demands[:number]), nodes[short]
+            yield blocker_settled_by_counting(demand, demands[:number]), nodes[short]
         nodes = nodes[~short]
         if not nodes.size:
             return

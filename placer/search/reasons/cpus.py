@@ -24,7 +24,7 @@ from placer_models.cluster import RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.effective import effective_exclusive
 from placer_models.files.errors import number_with_noun
-from placer_models.kubernetes.insides import is_node_inside_known
+from placer_models.kubernetes.insides import is_node_topology_known
 from placer_models.pod import PodSpec
 from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, QosClass, Strength
 from placer_models.reasons import RuleDemand
@@ -69,7 +69,7 @@ def _shared_pool(asked: PodOnNode) -> Iterator[RuleDemand]:
     beside = any(runner.pod.spec.qos is QosClass.LS for runner in asked.running)
     if spec.qos is QosClass.LS or (spec.qos.owns_cpus and spec.requests.cpu_milli and beside):
         # Where no inside is known there is one pool: the node's CPUs.
-        whole = spec.qos is QosClass.LS and not is_node_inside_known(asked.node)
+        whole = spec.qos is QosClass.LS and not is_node_topology_known(asked.node)
         yield RuleDemand("shared-pool", word=_WHOLE_NODE if whole else "")
 
 

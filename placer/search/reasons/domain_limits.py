@@ -25,7 +25,7 @@ _Kept = list[tuple[Blocker, Mask]]
 
 
 @dataclass(slots=True)
-class LimitedDomains:
+class DomainLimitBlockers:
     """What limits of domains say of nodes at a stage.
 
     Attributes:

@@ -33,7 +33,7 @@ before those that all have; then what is asked of the devices, CPUs and places b
 """
 
 
-def all_rule_demands(asked: PodOnNode) -> tuple[RuleDemand, ...]:
+def rule_demands_of_pod(asked: PodOnNode) -> tuple[RuleDemand, ...]:
     """Return all that is asked, in the order of the rules."""
     found = (demand for rule in REASON_RULES.values() for demand in rule.asked(asked))
     return tuple(dict.fromkeys(found))

@@ -17,15 +17,15 @@ from placer.search.kept_blockers import (
 )
 from placer.search.reasons.blocking import blocker_by_counting, blocker_of
 from placer.search.reasons.by_columns import NodeBlockerInputs, blockers_of_many_nodes
-from placer.search.reasons.domain_limits import LimitedDomains
+from placer.search.reasons.domain_limits import DomainLimitBlockers
 from placer.search.reasons.firsts import FirstAffinityPods, find_first_affinity_pods
 from placer.search.reasons.guesses import blocker_depends_on_guess
 from placer.search.reasons.question import OtherPods, PodOnNode
-from placer.search.reasons.register import all_rule_demands, is_lacking_by_counting
+from placer.search.reasons.register import is_lacking_by_counting, rule_demands_of_pod
 from placer.state.fits import RuleInTheWay, fit_of
 from placer.state.out_of_time import OutOfTimeError, Stop, raise_if_out_of_time
 from placer.state.problem_cache import ProblemCache
-from placer.state.requirements import PodRequirements, pod_requirements_of, relevant_facts_of
+from placer.state.requirements import PodRequirements, distinct_pod_requirements, relevant_facts_of
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.incremental import PersistentTuple
 from placer_models.placement import Placement
@@ -73,7 +73,7 @@ class NodesAtReasonStage:
     kinds: tuple[Node, ...]
     budget: Budget
     is_over: Stop
-    limits: LimitedDomains
+    limits: DomainLimitBlockers
     known: ProblemCache
     crowd: OtherPods | None = None
     before: "NodesAtReasonStage | None" = None
@@ -288,12 +288,14 @@ class NodesAtReasonStage:
     ) -> tuple[RuleDemand, ...]:
         """Return what is demanded, which is the same for most nodes of a kind."""
         if ask.spec.affinity or account.affine or (self.crowd and self.crowd.domains):
-            return all_rule_demands(asked)
+            return rule_demands_of_pod(asked)
         pools = account.pools
         key = ask, id(kind), pools.shared.in_use, pools.best_effort.in_use, bool(pools.bound)
         if key not in self._demanded:
-            what = (all_rule_demands, *key[:1], *key[2:])
-            self._demanded[key] = self.known.memo(what, (kind,), partial(all_rule_demands, asked))
+            what = (rule_demands_of_pod, *key[:1], *key[2:])
+            self._demanded[key] = self.known.memo(
+                what, (kind,), partial(rule_demands_of_pod, asked)
+            )
         return self._demanded[key]
 
 
@@ -317,7 +319,7 @@ def nodes_at_filling_stages(
     nodes, accounts, cache = Nodes.of(instance.nodes), before.accounts, before.cache
     affine = cache.problems.sums_of(accounts).affine
     keys = _keys(accounts if affine else (), pods_of_gangs(asked.gangs))
-    asks, _ = pod_requirements_of(asked, affine=affine)
+    asks, _ = distinct_pod_requirements(asked, affine=affine)
     relevant = cache.problems.batch_memo(
         (relevant_facts_of, asks), (), partial(relevant_facts_of, asks)
     )
@@ -341,7 +343,7 @@ def nodes_at_filling_stages(
         kinds,
         budget,
         is_over,
-        LimitedDomains(nodes, when_empty),
+        DomainLimitBlockers(nodes, when_empty),
         cache.problems,
         idle=True,
         kept=cache.blockers,
@@ -355,7 +357,7 @@ def nodes_at_filling_stages(
         kinds,
         budget,
         is_over,
-        LimitedDomains(nodes, accounts.__getitem__),
+        DomainLimitBlockers(nodes, accounts.__getitem__),
         cache.problems,
         OtherPods(instance.running, _by_domain(nodes, instance.running, keys)),
         first,
@@ -392,7 +394,7 @@ def nodes_at_filling_stages(
         kinds,
         budget,
         is_over,
-        LimitedDomains(nodes, left, arrived),
+        DomainLimitBlockers(nodes, left, arrived),
         cache.problems,
         crowd,
         first,

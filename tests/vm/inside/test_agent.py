@@ -19,7 +19,7 @@ from placer.node.agent.agent import OnDrift
 from placer.node.agent.logs import log_to_stderr
 from placer.node.agent.run import AgentOptions, run_agent
 from placer.node.cgroups import CPUS, MEMS, Cgroups
-from placer.node.discover import take_inventory, to_machine
+from placer.node.discover import discover_hardware, to_machine
 from placer.node.mounts import kernel_cgroup_files
 from placer.node.state import COMMITTED, JOURNAL, AppliedStateFolder
 from placer_models.cluster import Node
@@ -47,7 +47,7 @@ RESULTS = Path(os.environ["PLACER_VM_RESULTS"])
 @pytest.fixture(scope="module")
 def node() -> Node:
     """This machine, as discover sees it."""
-    return Node("vm", to_machine(take_inventory(Path("/")), "vm").machine)
+    return Node("vm", to_machine(discover_hardware(Path("/")), "vm").machine)
 
 
 class World:
