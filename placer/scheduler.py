@@ -16,7 +16,7 @@ from placer.scheduling.checks import (
     check_batch,
     check_node_names,
     check_running,
-    common_node_defaults,
+    defaults_shared_by_all_nodes,
     legal_part_of,
 )
 from placer.scheduling.cluster_state import ClusterState, changed_places, cluster_state_of
@@ -102,7 +102,7 @@ class Scheduler:
         self._caches: deque[CacheBetweenSolves] = deque(maxlen=MOST_CACHES)
         self._earlier = Placement()  # of the last decision that places anybody
         nodes = tuple(nodes)
-        self._defaults = common_node_defaults(nodes) if defaults is None else defaults
+        self._defaults = defaults_shared_by_all_nodes(nodes) if defaults is None else defaults
         self._state = _opened(nodes_with_defaults(nodes, self._defaults), tuple(running), 0)
         self._expecting = Expecting(Expectation(demand, demand is not None))
         self._expecting.arrive(

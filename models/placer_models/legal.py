@@ -13,8 +13,8 @@ from placer_models.device import GPU
 from placer_models.legal_shares import (
     FaultPath,
     SharedQuantityUnits,
+    quantity_units_by_device_type,
     share_faults,
-    units_of_shared_quantities,
     unsupported_share_faults,
 )
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec
@@ -107,7 +107,9 @@ def _faults(pods: Iterable[Pod], nodes: Iterable[Node]) -> Iterator[tuple[Pod, S
             for one in spec.each if fault is None else ():
                 if _asks_for_amounts(one):
                     shared_units = (
-                        units_of_shared_quantities(nodes) if shared_units is None else shared_units
+                        quantity_units_by_device_type(nodes)
+                        if shared_units is None
+                        else shared_units
                     )
                     fault = fault or next(_not_offered(one, shared_units), None)
             known[id(spec)] = fault

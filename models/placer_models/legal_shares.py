@@ -87,7 +87,7 @@ def _capacity_faults(capacity: Sequence[DeviceQuantity]) -> Iterator[tuple[Fault
             )
 
 
-def units_of_shared_quantities(nodes: Iterable[Node]) -> SharedQuantityUnits:
+def quantity_units_by_device_type(nodes: Iterable[Node]) -> SharedQuantityUnits:
     """Return what the devices of nodes share; the first device with a quantity sets its unit."""
     shared_units: dict[str, dict[str, DeviceQuantityUnit]] = {}
     for node in {(id(node.machine), node.mig): node for node in nodes}.values():

@@ -44,7 +44,7 @@ FIRST_WEIGHT = 1_000 * MILLION
 """Weight in `pod_cost_by_node_strategy` of what a strategy counts first: above any score."""
 
 
-class AskByResourceClass(NamedTuple):
+class StrategyPodRequest(NamedTuple):
     """What a pod asks of a node, class by class.
 
     Attributes:
@@ -74,35 +74,35 @@ class StrategyNodeLoad:
     running: int
     used: tuple[int, ...]
     total: tuple[int, ...]
-    new: tuple[tuple[AskByResourceClass, int], ...] = ()
+    new: tuple[tuple[StrategyPodRequest, int], ...] = ()
 
     @property
     def newcomers(self) -> int:
         """How many pods of the batch are there."""
         return sum(count for _, count in self.new)
 
-    def with_pod(self, ask: AskByResourceClass) -> "StrategyNodeLoad":
+    def with_pod(self, ask: StrategyPodRequest) -> "StrategyNodeLoad":
         """Return the load with one more pod."""
         counts = dict(self.new)
         counts[ask] = counts.get(ask, 0) + 1
         return replace(self, new=tuple(sorted(counts.items())))
 
 
-def mean_share_if_pod_came_alone(load: StrategyNodeLoad, ask: AskByResourceClass) -> int:
+def mean_share_if_pod_came_alone(load: StrategyNodeLoad, ask: StrategyPodRequest) -> int:
     """Return the mean share of the classes asked for, if the pod came alone (B12)."""
     amounts = [load.used[c] + ask.amounts[c] for c in ask.classes]
     return _mean(amounts, [load.total[c] for c in ask.classes])
 
 
 def score_added_by_one_more(
-    load: StrategyNodeLoad, ask: AskByResourceClass, other: AskByResourceClass
+    load: StrategyNodeLoad, ask: StrategyPodRequest, other: StrategyPodRequest
 ) -> int:
     """Return by how much another pod of the batch on its node raises a pod's mean share."""
     amounts = [other.amounts[c] for c in ask.classes]
     return _mean(amounts, [load.total[c] for c in ask.classes])
 
 
-def variance_score(load: StrategyNodeLoad, ask: AskByResourceClass) -> int:
+def variance_score(load: StrategyNodeLoad, ask: StrategyPodRequest) -> int:
     """Return the variance of the shares of the classes asked for, after the batch (B13)."""
     count = len(ask.classes)
     if count < 2:
@@ -157,7 +157,7 @@ def variance_scores(load: StrategyNodeLoad) -> int:
     return sum(count * variance_score(load, ask) for ask, count in load.new)
 
 
-def pod_cost_by_node_strategy(load: StrategyNodeLoad, ask: AskByResourceClass) -> int:
+def pod_cost_by_node_strategy(load: StrategyNodeLoad, ask: StrategyPodRequest) -> int:
     """Return what one more pod costs on the node, never below 0; the greedy path chooses by it.
 
     Under ``most-balanced`` it is only the pod's own variance, because others may gain by it.

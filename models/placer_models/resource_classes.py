@@ -13,7 +13,7 @@ from placer_models.cluster import Node
 from placer_models.device import GPU
 from placer_models.device_share import WHOLE_PERCENT
 from placer_models.device_strategy import DeviceRequestFanOut
-from placer_models.node_strategy import AskByResourceClass, NodeStrategy, StrategyNodeLoad
+from placer_models.node_strategy import NodeStrategy, StrategyNodeLoad, StrategyPodRequest
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import QosClass
 from placer_models.quantity import format_bytes
@@ -94,10 +94,10 @@ def resource_classes_asked_by_any(specs: Iterable[PodSpec]) -> tuple[str, ...]:
     return tuple(sorted({name for spec in specs for name in resource_classes_asked_by(spec)}))
 
 
-def ask_of(spec: PodSpec, classes: Sequence[str], totals: Mapping[str, int]) -> AskByResourceClass:
+def ask_of(spec: PodSpec, classes: Sequence[str], totals: Mapping[str, int]) -> StrategyPodRequest:
     """Return what a pod asks of a node with these totals."""
     taken, asked = taken_by(spec, totals), resource_classes_asked_by(spec)
-    return AskByResourceClass(
+    return StrategyPodRequest(
         tuple(taken.get(name, 0) for name in classes),
         tuple(i for i, name in enumerate(classes) if name in asked and name in totals),
     )

@@ -116,7 +116,7 @@ def labels_meet(labels: Labels, expressions: Iterable[LabelExpression]) -> bool:
     return all(expression.meets(labels) for expression in expressions)
 
 
-def required_label_alternatives(
+def required_label_clauses(
     labels: Labels, expressions: Iterable[LabelExpression]
 ) -> Iterator[Sequence[LabelPair]]:
     """Yield sets of labels, of each of which whoever meets both has one."""

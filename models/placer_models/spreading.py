@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from placer_models.cluster import Node
 from placer_models.node_affinity import NodeAffinity
 from placer_models.pod import PodSpec
-from placer_models.selectors import LabelPair, Labels, required_label_alternatives
+from placer_models.selectors import LabelPair, Labels, required_label_clauses
 from placer_models.taints import Toleration, untolerated
 from placer_models.topology_spread import SpreadConstraint
 
@@ -57,7 +57,7 @@ class ResolvedSpreadConstraint:
     @property
     def label_choices(self) -> Iterable[Sequence[LabelPair]]:
         """Sets of labels, of each of which a pod that counts has one."""
-        return required_label_alternatives(self.constraint.labels, self.constraint.expressions)
+        return required_label_clauses(self.constraint.labels, self.constraint.expressions)
 
     def domain(self, node: Node) -> str | None:
         """Return the node's domain, or None if the constraint does not look at the node."""

@@ -84,7 +84,7 @@ def outcome_if_no_change_found(outcomes: Sequence[KindOutcome]) -> TrialOutcome:
     return TrialOutcome.OPEN if TrialOutcome.OPEN in outcomes else TrialOutcome.RULED_OUT
 
 
-def all_outcomes_proven(outcomes: Sequence[KindOutcome]) -> bool:
+def all_change_outcomes_proven(outcomes: Sequence[KindOutcome]) -> bool:
     """Return whether each of several looks has ended with a proof."""
     return all(
         one is TrialOutcome.RULED_OUT or (isinstance(one, SufficientChange) and one.smallest)

@@ -9,7 +9,7 @@ from placer.explain.kind_outcome import (
     MOST_TRIALS,
     KindOutcome,
     Option,
-    all_outcomes_proven,
+    all_change_outcomes_proven,
     is_placing_all_ruled_out,
     outcome_if_no_change_found,
 )
@@ -176,7 +176,7 @@ def fewest_pods_to_end(trials: ChangeTrials) -> KindOutcome:
     if enough is None:
         return TrialOutcome.OPEN
     best = _ended(rooms[:enough])
-    certain = len(best) == 1 or (len(pods) == 1 and all_outcomes_proven(outcomes))
+    certain = len(best) == 1 or (len(pods) == 1 and all_change_outcomes_proven(outcomes))
     return SufficientChange("end", best, certain)
 
 

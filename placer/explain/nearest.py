@@ -18,7 +18,11 @@ from placer.search.reasons.question import (
     is_kept_away_by_others,
     terms_keeping_pod_away,
 )
-from placer.search.reasons.register import REASON_RULES, is_lacking_by_counting, rule_demands_of_pod
+from placer.search.reasons.register import (
+    REASON_RULES,
+    is_node_lacking_by_counting,
+    rule_demands_of_pod,
+)
 from placer.search.reasons.rule import AskedAndLeft
 from placer.search.reasons.stages import NodesAtReasonStage
 from placer.search.reasons.text import text_of_blocker
@@ -57,7 +61,7 @@ def holders_of(
                 # Of what is there; where pods hold more than that, what this one holds of it.
                 missing = now.left if then.left < 0 else max(0, now.left)
                 found.append(_holder(runner, placed, then.left - missing))
-        elif not is_lacking_by_counting(demand, fewer, account):
+        elif not is_node_lacking_by_counting(demand, fewer, account):
             found.append(_holder(runner, placed))
     return tuple(sorted(found, key=lambda one: (-(one.amount or 0), one.pod)))
 

@@ -14,7 +14,7 @@ from placer.explain.fewest import equally_small_changes, fewest_changes
 from placer.explain.kind_outcome import (
     KindOutcome,
     Option,
-    all_outcomes_proven,
+    all_change_outcomes_proven,
     has_domain_limits,
     is_placing_all_ruled_out,
     outcome_if_no_change_found,
@@ -140,7 +140,7 @@ def fewest_nodes_to_label(trials: ChangeTrials) -> KindOutcome:
     return fewest_changes("label-node", labels_to_set(trials.instance), trials)
 
 
-def fewer_members(trials: ChangeTrials) -> KindOutcome:
+def most_gang_members_that_fit(trials: ChangeTrials) -> KindOutcome:
     """Look for the most members of the gang that fit together."""
     gangs = trials.instance.gangs
     if len(gangs) != 1 or gangs[0].lone:
@@ -188,7 +188,7 @@ def fewest_nodes_to_add(trials: ChangeTrials) -> KindOutcome:
         return outcome_if_no_change_found(outcomes) if tried == len(types) else TrialOutcome.OPEN
     certain = (
         tried == len(types)
-        and all_outcomes_proven(outcomes)
+        and all_change_outcomes_proven(outcomes)
         and not has_domain_limits(trials.instance)
     )
     return SufficientChange("add-nodes", (best,), best.count == 1 or certain)
@@ -270,7 +270,7 @@ KINDS: dict[str, Callable[[ChangeTrials], KindOutcome]] = {
     "give-up": fewest_terms_to_give_up,
     "label-node": fewest_nodes_to_label,
     "ask-less": ask_less,
-    "fewer-members": fewer_members,
+    "fewer-members": most_gang_members_that_fit,
     "move": fewest_pods_to_move,
     "end": fewest_pods_to_end,
     "add-nodes": fewest_nodes_to_add,

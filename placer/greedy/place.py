@@ -23,7 +23,7 @@ from placer_models.records import record
 
 
 @record(frozen=True, slots=True)
-class PlacementUnit:
+class GangsPlacedTogether:
     """Gangs that are placed all together or not at all: a gang group, or one gang.
 
     Attributes:
@@ -89,15 +89,15 @@ def _is_one_pod(problem: Problem) -> bool:
     return gang.minimum == 1 and not (gang.levels or gang.gathered)
 
 
-def placement_units_by_priority(problem: Problem) -> dict[int, list[PlacementUnit]]:
+def placement_units_by_priority(problem: Problem) -> dict[int, list[GangsPlacedTogether]]:
     """Return the units of each level."""
     members: defaultdict[tuple[bool, int], list[int]] = defaultdict(list)
     for index, gang in enumerate(problem.gangs):
         members[gang.group is not None, index if gang.group is None else gang.group].append(index)
-    units: defaultdict[int, list[PlacementUnit]] = defaultdict(list)
+    units: defaultdict[int, list[GangsPlacedTogether]] = defaultdict(list)
     for gangs in members.values():
         level = min(problem.gangs[index].level for index in gangs)
-        units[level].append(PlacementUnit(tuple(gangs), level))
+        units[level].append(GangsPlacedTogether(tuple(gangs), level))
     return units
 
 
@@ -111,12 +111,12 @@ class _Attempt:
 
     """
 
-    units: tuple[PlacementUnit, ...]
+    units: tuple[GangsPlacedTogether, ...]
     minima_first: bool
 
 
 def _fill_level(
-    table: GreedyNodeTable, level: int, units: Sequence[PlacementUnit], order: Order
+    table: GreedyNodeTable, level: int, units: Sequence[GangsPlacedTogether], order: Order
 ) -> None:
     """Place the units of a level, and the members above the minima of its gangs."""
     mark = table.mark()
@@ -134,7 +134,7 @@ def _fill_level(
 
 
 def _attempts(
-    table: GreedyNodeTable, level: int, units: Sequence[PlacementUnit], order: Order
+    table: GreedyNodeTable, level: int, units: Sequence[GangsPlacedTogether], order: Order
 ) -> Iterator[_Attempt]:
     """Yield ways to fill the level, as long as the last one left something to place."""
     problem = table.problem
@@ -157,8 +157,8 @@ def _attempts(
 
 
 def _sorted(
-    units: Sequence[PlacementUnit], problem: Problem, order: Order
-) -> tuple[PlacementUnit, ...]:
+    units: Sequence[GangsPlacedTogether], problem: Problem, order: Order
+) -> tuple[GangsPlacedTogether, ...]:
     """Return the units, and the gangs in each of them, in the order."""
     if len(units) == 1 and len(units[0].gangs) == 1:
         return tuple(units)
@@ -166,7 +166,7 @@ def _sorted(
     found = []
     for unit in units:
         gangs = sorted(unit.gangs, key=lambda index: (key(problem.gangs[index]), index))
-        found.append(PlacementUnit(tuple(gangs), unit.level))
+        found.append(GangsPlacedTogether(tuple(gangs), unit.level))
     return tuple(sorted(found, key=lambda unit: (key(problem.gangs[unit.gangs[0]]), unit.gangs)))
 
 
@@ -174,13 +174,13 @@ def _gangs(problem: Problem, level: int) -> list[ProblemGang]:
     return [gang for gang in problem.gangs if gang.level == level]
 
 
-def _is_placed(table: GreedyNodeTable, unit: PlacementUnit) -> bool:
+def _is_placed(table: GreedyNodeTable, unit: GangsPlacedTogether) -> bool:
     return all(
         any(table.place_of(pod) for pod in table.problem.gangs[index].pods) for index in unit.gangs
     )
 
 
-def _complete(table: GreedyNodeTable, level: int, units: Sequence[PlacementUnit]) -> bool:
+def _complete(table: GreedyNodeTable, level: int, units: Sequence[GangsPlacedTogether]) -> bool:
     """Return whether nothing of the level is left to place."""
     return all(_is_placed(table, unit) for unit in units) and all(
         table.place_of(pod) for gang in _gangs(table.problem, level) for pod in gang.pods
@@ -200,7 +200,7 @@ def _run(table: GreedyNodeTable, level: int, attempt: _Attempt) -> None:
         _place_rest(table, gang)
 
 
-def _place_minima(table: GreedyNodeTable, unit: PlacementUnit, *, alone: bool) -> bool:
+def _place_minima(table: GreedyNodeTable, unit: GangsPlacedTogether, *, alone: bool) -> bool:
     """Place the minimum of each gang of the unit; nothing stays placed if one fails."""
     gangs = [table.problem.gangs[index] for index in unit.gangs]
     mark = table.mark()

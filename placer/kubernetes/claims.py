@@ -9,7 +9,7 @@ from placer.kubernetes.claim_requests import resolved_claim_request
 from placer.kubernetes.claim_turns import PickedAlternatives, try_claim_combinations
 from placer.kubernetes.device_matches import DeviceMatches, MatchingDevices
 from placer.kubernetes.device_pools import PublishedDevices
-from placer.kubernetes.node_set_labels import NodeSetLabelMaker
+from placer.kubernetes.node_set_labels import SyntheticNodeLabelMaker
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.pod_claims import (
     AlikeDevices,
@@ -30,7 +30,7 @@ from placer_models.device import GPU, DeviceKey
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.chosen_devices import device_set_digest, with_marked_devices
 from placer_models.kubernetes.claimed import spec_with_claims
-from placer_models.kubernetes.cpu_config import cpu_configs_for_claim_request
+from placer_models.kubernetes.cpu_config import configs_for_claim_request
 from placer_models.kubernetes.listed_devices import CPU_DRIVER, CPU_TYPES, SEVERAL_CPUS
 from placer_models.kubernetes.object_fields import object_title
 from placer_models.kubernetes.pod import KubePod
@@ -80,7 +80,7 @@ class WaitingPodClaims:
         self._objects = objects
         self._pools = pools
         self._summary = summary
-        self._labels = NodeSetLabelMaker(CLAIMABLE, "have what is claimed", summary)
+        self._labels = SyntheticNodeLabelMaker(CLAIMABLE, "have what is claimed", summary)
         self._alike: AlikeDevices = {}
         self._numa_known = frozenset(objects.topologies) | {
             name for name in pools.cpus if pools.topology(name) is not None
@@ -364,7 +364,7 @@ class WaitingPodClaims:
         """Return whether the class or the claim configures the CPUs, so that Placer may not."""
         configs = list(self._objects.device_classes[one.request.device_class].configs)
         configs += [{**config, "requests": list(names)} for names, config in spec.configs]
-        return bool(cpu_configs_for_claim_request(configs, one.request.name))
+        return bool(configs_for_claim_request(configs, one.request.name))
 
     def _first(
         self,

@@ -13,7 +13,7 @@ from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.files.errors import cpu_ids_text
 from placer_models.kubernetes.cpu_config import (
     CPUSET,
-    cpu_configs_for_claim_request,
+    configs_for_claim_request,
     cpus_of_claim_config,
 )
 from placer_models.kubernetes.listed_devices import CPU_CAPACITY, CPU_DRIVER
@@ -86,7 +86,7 @@ class CpusHeldByClaims:
                 continue
             single = self.pools.by_key.get(one.key)
             if claim.allocation and one.key in self.pools.several_cpus:
-                configs = cpu_configs_for_claim_request(claim.allocation.configs, one.request)
+                configs = configs_for_claim_request(claim.allocation.configs, one.request)
                 try:
                     found |= cpus_of_claim_config(configs[0][1] if configs else {})
                 except ValueError:
@@ -138,7 +138,7 @@ class CpuClaimFaults:
         for i, one in enumerate(claim.allocation.devices):
             if one.key not in self.pools.several_cpus:
                 continue
-            configs = cpu_configs_for_claim_request(claim.allocation.configs, one.request)
+            configs = configs_for_claim_request(claim.allocation.configs, one.request)
             try:
                 if configs and one.request in first:
                     raise ObjectError(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from placer.kubernetes.attached_volumes import AttachedVolumes
 from placer.kubernetes.free_volumes import FreeVolumes
-from placer.kubernetes.node_set_labels import NodeSetLabelMaker
+from placer.kubernetes.node_set_labels import SyntheticNodeLabelMaker
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.pod_claims import Label
 from placer.kubernetes.summary import DumpSummary
@@ -68,7 +68,7 @@ class WaitingPodVolumes:
         self._ignored = ignored
         self._access = VolumeReach(objects)
         self._attached = AttachedVolumes(objects)
-        self._labels = NodeSetLabelMaker(REACHED, "reach the volumes", summary)
+        self._labels = SyntheticNodeLabelMaker(REACHED, "reach the volumes", summary)
         self._asked: Counter[str] = Counter()
         self._holders: dict[NamespacedName, KubePod] = {}
         self._first: dict[NamespacedName, KubePod] = {}

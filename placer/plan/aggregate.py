@@ -23,7 +23,7 @@ FUNCTIONS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class AggregateProgramRow:
+class AggregateProgramRowKey:
     """What a row of the program is about.
 
     Attributes:
@@ -47,7 +47,7 @@ class AggregateProgramDuals:
     """
 
     values: NDArray[np.float64]
-    rents: tuple[dict[AggregateProgramRow, float], ...]
+    rents: tuple[dict[AggregateProgramRowKey, float], ...]
 
 
 def dual_feasible_function(size: int, room: int, k: int) -> float:
@@ -73,7 +73,7 @@ def solve_aggregate_program(market: PurchaseProblem) -> AggregateProgramDuals:
     ]
     dearest = float(max(kind.price for kind in market.kinds) or 1)
     demand: list[list[int]] = []
-    rows: list[list[tuple[AggregateProgramRow, int]]] = [[] for _ in market.kinds]
+    rows: list[list[tuple[AggregateProgramRowKey, int]]] = [[] for _ in market.kinds]
     for counts in market.blocks:
         demand.append([program.row(least=float(count)) for count in counts])
         for row in demand[-1]:
@@ -92,9 +92,9 @@ def solve_aggregate_program(market: PurchaseProblem) -> AggregateProgramDuals:
                     program.put(row, places[item], size)
                 rows[number].append((subject, row))
     program.solve()
-    rents: list[dict[AggregateProgramRow, float]] = []
+    rents: list[dict[AggregateProgramRowKey, float]] = []
     for mine in rows:
-        rent: dict[AggregateProgramRow, float] = {}
+        rent: dict[AggregateProgramRowKey, float] = {}
         for subject, row in mine:
             rent[subject] = rent.get(subject, 0.0) + max(0.0, -program.dual(row))
         rents.append(rent)
@@ -102,7 +102,9 @@ def solve_aggregate_program(market: PurchaseProblem) -> AggregateProgramDuals:
     return AggregateProgramDuals(np.array(values, np.float64).clip(0.0), tuple(rents))
 
 
-def _rows(kind: BinKind, here: list[int]) -> Iterator[tuple[AggregateProgramRow, dict[int, float]]]:
+def _rows(
+    kind: BinKind, here: list[int]
+) -> Iterator[tuple[AggregateProgramRowKey, dict[int, float]]]:
     """Yield rows: what each item takes, where a bin has 1. Equal rows come once."""
     seen: set[tuple[float, ...]] = set()
     for k in range(FUNCTIONS + 1):
@@ -115,11 +117,11 @@ def _rows(kind: BinKind, here: list[int]) -> Iterator[tuple[AggregateProgramRow,
 
 def _of_function(
     kind: BinKind, here: list[int], k: int
-) -> Iterator[tuple[AggregateProgramRow, list[float]]]:
+) -> Iterator[tuple[AggregateProgramRowKey, list[float]]]:
     sizes = [kind.sizes[item] or kind.room for item in here]
     for number, room in enumerate(kind.room):
         yield (
-            AggregateProgramRow(None, number),
+            AggregateProgramRowKey(None, number),
             [dual_feasible_function(size[number], room, k) for size in sizes],
         )
     for which, devices in enumerate(kind.devices):
@@ -128,7 +130,7 @@ def _of_function(
 
 def _of_devices(
     which: int, devices: BinDevices, here: list[int], k: int
-) -> Iterator[tuple[AggregateProgramRow, list[float]]]:
+) -> Iterator[tuple[AggregateProgramRowKey, list[float]]]:
     """Yield what items take of devices: of their number, and of the inside of one device."""
     number = len(devices.rooms)
     if not number:
@@ -136,14 +138,14 @@ def _of_devices(
     asks = [devices.asks[item] for item in here]
     free = sum(devices.free)
     yield (
-        AggregateProgramRow(which, -1),
+        AggregateProgramRowKey(which, -1),
         [dual_feasible_function(ask.whole, free, k) for ask in asks],
     )
     for quantity in range(len(devices.rooms[0])):
         # By the largest device: a part of it is a part at least as large of any other.
         room = max(room[quantity] for room in devices.rooms)
         yield (
-            AggregateProgramRow(which, quantity),
+            AggregateProgramRowKey(which, quantity),
             [
                 ask.whole / number
                 + sum(

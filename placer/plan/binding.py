@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from placer.plan.aggregate import AggregateProgramDuals, AggregateProgramRow
+from placer.plan.aggregate import AggregateProgramDuals, AggregateProgramRowKey
 from placer.plan.answer import BindingResource, ResourceUse
 from placer.plan.market import BinDevices, BinKind
 from placer.plan.numa_rooms import NUMA_NODES
@@ -67,7 +67,7 @@ def binding_resource_on_offer(
     return BindingResource(name, fullest.resource if fullest else None, 0.0, uses)
 
 
-def _word(relaxed: QuestionAsPacking, subject: AggregateProgramRow) -> str:
+def _word(relaxed: QuestionAsPacking, subject: AggregateProgramRowKey) -> str:
     if subject.devices is not None:
         return device_word(relaxed.devices[subject.devices])
     return resource_word(relaxed.resources[subject.number])

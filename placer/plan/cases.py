@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from placer.plan.losses import instance_after_loss, losses_of_nodes
+from placer.plan.losses import instance_after_loss, losses_of_single_nodes
 from placer.plan.question import FailureTolerance, PlanQuestion, PlanScenario, gangs_of_scenario
 from placer_models.cluster import Instance
 from placer_models.pod import Gang
@@ -66,7 +66,7 @@ def loss_in_words(name: str, domain: str) -> str:
     return name if kind in name else f"{kind} {name}"
 
 
-def scenario_instance(question: PlanQuestion, scenario: PlanScenario) -> Instance:
+def instance_with_scenario_changes(question: PlanQuestion, scenario: PlanScenario) -> Instance:
     """Return the instance of a scenario, before anything is scaled.
 
     Raises:
@@ -79,7 +79,7 @@ def scenario_instance(question: PlanQuestion, scenario: PlanScenario) -> Instanc
 
 
 def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[ScenarioUnderLoss]:
-    changed = scenario_instance(question, scenario)
+    changed = instance_with_scenario_changes(question, scenario)
     demand = gangs_of_scenario(changed, scenario)
     asked = replace(changed, gangs=(*demand, *question.headroom), move_budget=0)
     yield ScenarioUnderLoss(scenario.name, "", asked)
@@ -110,7 +110,7 @@ def _losses(
     """Yield each loss: its words, nodes that are there, offers lost whole, and one losing one."""
     if not survive.domain:
         # Nodes that are alike come to the same, however many there are.
-        for loss in losses_of_nodes(replace(instance, gangs=())):
+        for loss in losses_of_single_nodes(replace(instance, gangs=())):
             yield loss.name, frozenset(loss.nodes), frozenset(), None
         for index, offer in enumerate(question.offers):
             yield f"one {offer.name}", frozenset(), frozenset(), index

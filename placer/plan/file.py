@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
-from placer.plan.cases import domains_in, scenario_instance
+from placer.plan.cases import domains_in, instance_with_scenario_changes
 from placer.plan.offers_like import (
     existing_node_names,
     machine_offers_and_faults,
@@ -264,7 +264,7 @@ def _check_changes(question: PlanQuestion, place: DocumentLocation) -> None:
     """Note changes of scenarios that have nothing to change."""
     for i, scenario in enumerate(question.scenarios):
         try:
-            scenario_instance(question, scenario)
+            instance_with_scenario_changes(question, scenario)
         except ChangeError as error:
             place.at(i, "changes").fault(str(error))
 

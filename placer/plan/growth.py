@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PurchasePlan
-from placer.plan.cases import scenario_instance
+from placer.plan.cases import instance_with_scenario_changes
 from placer.plan.plan import BuyTask, solve_buy_task
 from placer.plan.question import PlanQuestion, gangs_of_scenario
 from placer.sweep.halting import SweepTaskHaltedError, stop_check_of_task
@@ -233,7 +233,12 @@ def scaled_question(question: PlanQuestion, scale: Fraction) -> PlanQuestion:
 
 def _step(question: PlanQuestion, task: _Task, answer: PlanAnswer) -> GrowthStep:
     pods = max(
-        sum(1 for _ in pods_of_gangs(gangs_of_scenario(scenario_instance(question, s), s)))
+        sum(
+            1
+            for _ in pods_of_gangs(
+                gangs_of_scenario(instance_with_scenario_changes(question, s), s)
+            )
+        )
         for s in question.scenarios
     )
     at = task.scale, task.case, pods

@@ -82,7 +82,7 @@ def instance_after_loss(instance: Instance, lost: frozenset[str]) -> Instance:
     )
 
 
-def losses_of_nodes(instance: Instance) -> tuple[NodeLoss, ...]:
+def losses_of_single_nodes(instance: Instance) -> tuple[NodeLoss, ...]:
     """Return the loss of each node that is there by itself; of equal nodes only the first."""
     keys = _Keys(instance)
     there = [node for node in instance.nodes if not node.offered or node.opened]

@@ -14,7 +14,7 @@ from placer.plan.losses import (
     combined_losses,
     instance_after_loss,
     losses_of_domains,
-    losses_of_nodes,
+    losses_of_single_nodes,
 )
 from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion
@@ -239,7 +239,7 @@ def survive(
     """
     end_s = monotonic() + seconds
     losing_s = (1 - _MENDING * bool(offers)) * seconds
-    singles = losses_of_domains(instance, domain) if domain else losses_of_nodes(instance)
+    singles = losses_of_domains(instance, domain) if domain else losses_of_single_nodes(instance)
     there = sum(len(loss.nodes) * (1 + len(loss.alike)) for loss in singles)
     if not domain and not 1 <= nodes < max(2, there):
         raise ValueError(f"{nodes} nodes cannot be lost of {there}: some have to be left")

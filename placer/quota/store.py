@@ -53,7 +53,7 @@ class ClassQuotasOnNode:
 
 
 @dataclass(frozen=True, slots=True)
-class SyncedQuotas:
+class TotalAndFreeQuotas:
     """One class of one node as it is synchronised (B9); both parts have fields of one width."""
 
     total: BitPackedQuotas
@@ -73,7 +73,7 @@ class QuotaChangesSinceVersion:
     """
 
     version: int
-    nodes: Mapping[str, Mapping[str, SyncedQuotas]]
+    nodes: Mapping[str, Mapping[str, TotalAndFreeQuotas]]
     gone: tuple[str, ...]
 
 
@@ -139,7 +139,7 @@ class QuotaStore:
         """
         return MappingProxyType(self._of(node))
 
-    def encoded(self, node: str) -> Mapping[str, SyncedQuotas]:
+    def encoded(self, node: str) -> Mapping[str, TotalAndFreeQuotas]:
         """Return the quotas of a node as they are synchronised.
 
         Raises:
@@ -147,7 +147,7 @@ class QuotaStore:
 
         """
         return {
-            name: SyncedQuotas(
+            name: TotalAndFreeQuotas(
                 BitPackedQuotas.of(quotas.total, self._bits[name]),
                 BitPackedQuotas.of(quotas.free, self._bits[name]),
             )

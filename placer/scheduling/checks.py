@@ -34,7 +34,7 @@ def check_node_names(nodes: Iterable[Node]) -> None:
         names.add(node.name)
 
 
-def common_node_defaults(nodes: Sequence[Node]) -> Defaults:
+def defaults_shared_by_all_nodes(nodes: Sequence[Node]) -> Defaults:
     """Return the defaults that all the nodes have.
 
     Raises:

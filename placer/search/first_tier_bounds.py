@@ -42,7 +42,7 @@ def bound_first_tiers(
         budget: Bounds the solves.
 
     """
-    count = bounded_tier_count(problem)
+    count = relaxed_tier_count(problem)
     if list(values[:count]) == list(limits[:count]):
         return list(limits[:count])
     relaxed = build_relaxed_model(problem, lambda: budget.over)
@@ -163,6 +163,6 @@ def relaxed_tier_expressions(problem: Problem, relaxed: RelaxedModel) -> list[Ex
     return [*relaxed.levels, *asked]
 
 
-def bounded_tier_count(problem: Problem) -> int:
+def relaxed_tier_count(problem: Problem) -> int:
     """Return how many tiers, from the first on, the relaxed model bounds."""
     return len(problem.priorities) + sum(tier in problem.tiers for tier in (OPENED, MOVES))

@@ -26,7 +26,7 @@ from placer.search.equal_pods import best_split_of_equal_pods
 from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignment_count, search_exactly
 from placer.search.exchanges.lots import exchange_lots_of
 from placer.search.exchanges.placed import place_more_pods
-from placer.search.first_tier_bounds import bound_first_tiers, bounded_tier_count, note_tier_limits
+from placer.search.first_tier_bounds import bound_first_tiers, note_tier_limits, relaxed_tier_count
 from placer.search.judged import (
     RejectedPlacement,
     ValidPlacement,
@@ -332,7 +332,7 @@ class JointSearch:
 
     def bound_relaxed(self) -> None:
         """Bound the first tiers by the relaxed model, which says what no placement can reach."""
-        count = bounded_tier_count(self.problem)
+        count = relaxed_tier_count(self.problem)
         if self.budget.over or list(self.best.values[:count]) == self.bounds[:count]:
             return
         self.tell("bounding tier 1")
@@ -422,7 +422,7 @@ class JointSearch:
         """Improve a few nodes at a time, then bound again the tiers whose bounds depend on that."""
         if self.budget.over:
             return
-        open_moves = bool(self.problem.homes) and self._settled() < bounded_tier_count(self.problem)
+        open_moves = bool(self.problem.homes) and self._settled() < relaxed_tier_count(self.problem)
         share = 1 - SHARE_OF_BOUND if open_moves else 1.0
         part = self.budget.part(share * self.budget.left)
         search, before = self._parts(part), self.best

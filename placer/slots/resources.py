@@ -101,7 +101,7 @@ def _check(name: str, amount: int) -> None:
         raise OverflowError(f"{name} is {amount}; amounts end at 2**63 - 1")
 
 
-class UnsaidResources(Enum):
+class UnknownOrAnyResources(Enum):
     """Resources without numbers."""
 
     UNKNOWN = "unknown"
@@ -128,12 +128,12 @@ class UnsaidResources(Enum):
             raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
 
 
-ResourceProfile = ResourceAmounts | UnsaidResources
+ResourceProfile = ResourceAmounts | UnknownOrAnyResources
 """Resources of an operator, a task, a slot or a worker."""
 
 ZERO = ResourceAmounts()
-UNKNOWN = UnsaidResources.UNKNOWN
-ANY = UnsaidResources.ANY
+UNKNOWN = UnknownOrAnyResources.UNKNOWN
+ANY = UnknownOrAnyResources.ANY
 
 
 def merge_profiles(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:

@@ -5,7 +5,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from placer_models.affinity import AffinityTerm
 from placer_models.pod import PodSpec
-from placer_models.selectors import LabelPair, Labels, required_label_alternatives
+from placer_models.selectors import LabelPair, Labels, required_label_clauses
 
 T = TypeVar("T")
 
@@ -49,9 +49,7 @@ class LabelIndex(Generic[T]):
 
     def meant(self, term: AffinityTerm, namespace: str) -> Iterator[T]:
         """Yield the things that the term of a pod of the namespace means."""
-        for thing, traits in self.candidates(
-            required_label_alternatives(term.labels, term.expressions)
-        ):
+        for thing, traits in self.candidates(required_label_clauses(term.labels, term.expressions)):
             if term.looks_into(traits.namespace, namespace) and term.means(
                 traits.labels, owns_cpus=traits.owns_cpus
             ):

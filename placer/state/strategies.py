@@ -10,7 +10,7 @@ from placer_models.effective import effective_bind
 from placer_models.pod import PodSpec
 from placer_models.policy import BindPolicy, NodeBindPolicy, NumaStrategy
 from placer_models.problem.node_state import Cell
-from placer_models.problem.numa_strategy import CellStrategy, cpus_beside_whole_cores
+from placer_models.problem.numa_strategy import CellStrategy, cpu_count_beside_whole_cores
 
 
 def cell_strategy_of(node: Node, free_cpus: CpuSet, cells: Sequence[Cell]) -> CellStrategy | None:
@@ -55,7 +55,7 @@ def partial_core_cpus_if_numa_even(spec: PodSpec, node: Node) -> int:
         return 0
     parts = fewest_cpu_cells(spec, node) or 0
     want = spec.requests.cpu_milli // 1000
-    return cpus_beside_whole_cores(want, parts, _widest_core(node)) if parts > 1 else 0
+    return cpu_count_beside_whole_cores(want, parts, _widest_core(node)) if parts > 1 else 0
 
 
 def _widest_core(node: Node) -> int:

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar, cast
 from placer.sweep.halting import SweepTaskHaltedError, stop_check_of_task
 from placer.sweep.workers import (
     InProcessSweepWorker,
-    SweepWorkerLoss,
+    SweepLossExtent,
     SweepWorkers,
     SweepWorkersError,
 )
@@ -203,7 +203,7 @@ class _Run(Generic[T, R]):
             if loss is None:
                 raise
             self._lost(losses, number)
-            return loss is SweepWorkerLoss.OF_ALL
+            return loss is SweepLossExtent.OF_ALL
         self.fresh.append(number)
         return False
 

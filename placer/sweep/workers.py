@@ -23,7 +23,7 @@ class SweepWorkersError(Exception):
     """There are no such workers, or they cannot do the work. ``str()`` is the whole message."""
 
 
-class SweepWorkerLoss(Enum):
+class SweepLossExtent(Enum):
     """What is gone when a task ends with an error that is not its own."""
 
     OF_WORKER = auto()
@@ -63,7 +63,7 @@ class SweepWorkers(Protocol):
 
         """
 
-    def loss_of(self, error: BaseException) -> SweepWorkerLoss | None:
+    def loss_of(self, error: BaseException) -> SweepLossExtent | None:
         """Return what an error says to be gone; None: it is the task's own error."""
 
     def halt(self) -> bool:
@@ -96,7 +96,7 @@ class InProcessSweepWorker:
         set_stop_for_tasks(stop)
         return _HereExecutor()
 
-    def loss_of(self, error: BaseException) -> SweepWorkerLoss | None:
+    def loss_of(self, error: BaseException) -> SweepLossExtent | None:
         """Return None: who is gone here is gone with the sweep."""
         return None
 
@@ -136,9 +136,9 @@ class LocalProcessSweepWorkers:
         )
         return self._pool
 
-    def loss_of(self, error: BaseException) -> SweepWorkerLoss | None:
+    def loss_of(self, error: BaseException) -> SweepLossExtent | None:
         """Return whether a process of the pool has died, which breaks all of the pool."""
-        return SweepWorkerLoss.OF_ALL if isinstance(error, BrokenExecutor) else None
+        return SweepLossExtent.OF_ALL if isinstance(error, BrokenExecutor) else None
 
     def halt(self) -> bool:
         """Let tasks that ask know."""
@@ -224,11 +224,11 @@ class DaskSweepWorkers:
             ) from None
         return self._client
 
-    def loss_of(self, error: BaseException) -> SweepWorkerLoss | None:
+    def loss_of(self, error: BaseException) -> SweepLossExtent | None:
         """Return whether the task's workers died again and again, or nobody answers."""
         if isinstance(error, self._killed):
-            return SweepWorkerLoss.OF_WORKER
-        return SweepWorkerLoss.OF_ALL if isinstance(error, self._gone) else None
+            return SweepLossExtent.OF_WORKER
+        return SweepLossExtent.OF_ALL if isinstance(error, self._gone) else None
 
     def halt(self) -> bool:
         """Return False: tasks elsewhere are given up."""

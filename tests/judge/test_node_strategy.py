@@ -14,9 +14,9 @@ from placer.quota.choose import strategy_score_of_shares, used_fractions_after_r
 from placer_models.goals import TIERS_OF, USABLE
 from placer_models.node_strategy import (
     MILLION,
-    AskByResourceClass,
     NodeStrategy,
     StrategyNodeLoad,
+    StrategyPodRequest,
     mean_share_if_pod_came_alone,
     mean_share_scores,
     score_added_by_one_more,
@@ -169,7 +169,7 @@ def test_one_pod_alone_is_the_rule_of_the_seed(strategy: NodeStrategy) -> None:
             used=tuple(use.used for use in uses.values()),
             total=tuple(use.total for use in uses.values()),
         )
-        alone = load.with_pod(AskByResourceClass(tuple(asked.values()), tuple(range(len(names)))))
+        alone = load.with_pod(StrategyPodRequest(tuple(asked.values()), tuple(range(len(names)))))
 
         scores = mean_share_scores if strategy is NodeStrategy.LEAST_REQUESTED else variance_scores
         assert scores(alone) == MILLION * exact.numerator // exact.denominator
@@ -179,7 +179,7 @@ def test_scores_of_pods_together_are_their_own_and_what_is_added() -> None:
     """
     The sum of what is rounded down once a pod and once a pair of pods; variances are exact.
     """
-    a, b = AskByResourceClass((1, 0), (0,)), AskByResourceClass((1, 2), (0, 1))
+    a, b = StrategyPodRequest((1, 0), (0,)), StrategyPodRequest((1, 2), (0, 1))
     load = StrategyNodeLoad(NodeStrategy.LEAST_REQUESTED, 0, (1, 1), (3, 7))
     three = load.with_pod(a).with_pod(b).with_pod(b)
 

@@ -16,7 +16,12 @@ from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
 from placer.judge.breaches import breaches
 from placer.plan.answer import NoPlanExists, NoPlanFound, PurchasePlan
-from placer.plan.losses import NodeLoss, instance_after_loss, losses_of_domains, losses_of_nodes
+from placer.plan.losses import (
+    NodeLoss,
+    instance_after_loss,
+    losses_of_domains,
+    losses_of_single_nodes,
+)
 from placer.plan.question import NodeOffer
 from placer.plan.survive import LossPurchase, SurvivalTask, solve_survival_task, survive
 from placer.plan.to_json import survival_to_json
@@ -84,7 +89,7 @@ def test_a_loss_is_survived_where_brute_force_survives_it(batch: int) -> None:
     tried = 0
     for seed in range(batch * EACH, (batch + 1) * EACH):
         instance = settled(mixed_instance(seed))
-        for loss in losses_of_nodes(instance):
+        for loss in losses_of_single_nodes(instance):
             found = solve_survival_task(SurvivalTask(instance, loss, seconds=10.0))
 
             ends, stays = told_again(instance, set(loss.nodes))
@@ -131,7 +136,7 @@ def test_equal_nodes_are_lost_once() -> None:
     nodes = zones(1, 3)
     pods = (running("p0", "a0"), running("p1", "a1"), running("p2", "a2", 2000))
 
-    losses = losses_of_nodes(Instance(nodes, (), running=pods))
+    losses = losses_of_single_nodes(Instance(nodes, (), running=pods))
 
     assert [(loss.name, loss.alike) for loss in losses] == [("a0", ("a1",)), ("a2", ())]
 
@@ -144,7 +149,10 @@ def test_a_node_that_a_pod_asks_for_by_name_is_like_no_other() -> None:
     picky = replace(one.pod.spec, node_selector=(("kubernetes.io/hostname", "a1"),))
     pods = (one, replace(running("p2", "a2"), pod=Pod("p2", "default", picky)))
 
-    names = [(loss.name, loss.alike) for loss in losses_of_nodes(Instance(nodes, (), running=pods))]
+    names = [
+        (loss.name, loss.alike)
+        for loss in losses_of_single_nodes(Instance(nodes, (), running=pods))
+    ]
 
     assert ("a1", ()) in names
 
@@ -160,7 +168,7 @@ def test_losses_that_are_called_alike_come_to_the_same(seed: int) -> None:
         running(f"p{i}", rng.choice(nodes).name, rng.choice((1000, 2000, 3000))) for i in range(5)
     )
     instance = Instance(nodes, (), running=pods)
-    for loss in (*losses_of_nodes(instance), *losses_of_domains(instance, ZONE)):
+    for loss in (*losses_of_single_nodes(instance), *losses_of_domains(instance, ZONE)):
         first = solve_survival_task(SurvivalTask(instance, loss))
         for name in loss.alike:
             lost = [n.name for n in nodes if name in (n.name, n.topology_domain(ZONE))]

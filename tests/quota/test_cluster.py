@@ -6,7 +6,7 @@ from hypothesis.stateful import initialize, invariant
 
 from placer.quota.cluster_quotas import ClusterQuotas
 from placer.quota.filter import ClassRequest
-from placer.quota.store import QuotaStore, SyncedQuotas
+from placer.quota.store import QuotaStore, TotalAndFreeQuotas
 from placer.scheduler import Scheduler
 from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.cluster import Machine, Node
@@ -17,7 +17,7 @@ from placer_models.policy import QosClass
 from scheduler.cluster import BOX, DEADLINE_S, GIB, QUICK, batch, key, pod
 from scheduler.test_any_sequence import SEEDS, AnySequence
 
-Copy = dict[str, dict[str, SyncedQuotas]]
+Copy = dict[str, dict[str, TotalAndFreeQuotas]]
 
 
 def synchronise(copy: Copy, store: QuotaStore, version: int) -> int:

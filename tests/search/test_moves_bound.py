@@ -16,7 +16,7 @@ from placer.judge.breaches import breaches, breaches_of_complete_placement
 from placer.search import joint_search
 from placer.search.budget import Budget
 from placer.search.exact import trivial_tier_bounds
-from placer.search.first_tier_bounds import bound_first_tiers, bounded_tier_count
+from placer.search.first_tier_bounds import bound_first_tiers, relaxed_tier_count
 from placer.search.options import Engine, SolveOptions
 from placer.search.relaxed_moves import MovePart, suggest_moves_by_relaxation
 from placer.search.solver import solve
@@ -85,7 +85,7 @@ def test_no_world_with_moves_beats_its_relaxed_bound(
     moves = 0
     for instance, best in worlds(make, first, 1, number):
         asked = with_movable_pods(instance, breaches_of_complete_placement)
-        tiers = best.vector[: bounded_tier_count(build_problem(asked))]
+        tiers = best.vector[: relaxed_tier_count(build_problem(asked))]
 
         found = bounds(instance, [value for _, value in tiers])
 

@@ -18,7 +18,7 @@ from placer.search.budget import Budget
 from placer.search.exact import trivial_tier_bounds
 from placer.search.options import SolveOptions
 from placer.search.patterns.dearest import KnapsackProblem, dearest_patterns
-from placer.search.patterns.placed import PatternSearchAnswer, place_by_patterns
+from placer.search.patterns.placed import PatternChoicesAndBounds, place_by_patterns
 from placer.search.solver import solve
 from placer.search.sums_bound import bound_by_sums
 from placer.state.batch import build_problem
@@ -114,7 +114,7 @@ def of_few(seed: int, nodes: int, load: float = 1.2) -> Instance:
     return Instance(tuple(Node(f"n{i:02}", machine) for i in range(nodes)), tuple(gangs))
 
 
-def answered(problem: Problem, start: Choices) -> PatternSearchAnswer:
+def answered(problem: Problem, start: Choices) -> PatternChoicesAndBounds:
     values = placed_points(problem, start)
     bounds = bound_by_sums(problem, values, trivial_tier_bounds(problem), Budget(WORK)).bounds
     return place_by_patterns(problem, start, values, bounds, Budget(WORK), 1)

@@ -23,9 +23,9 @@ from placer_models.goals import TIERS_OF
 from placer_models.illegal_running import illegality_text
 from placer_models.node_strategy import (
     LOOK_AT_WHAT_IS_LEFT,
-    AskByResourceClass,
     NodeStrategy,
     StrategyNodeLoad,
+    StrategyPodRequest,
 )
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources, pods_of_gangs
@@ -236,7 +236,7 @@ def test_a_load_counts_the_pods_that_come() -> None:
     Equal ones together, in whatever order they come.
     """
     load = StrategyNodeLoad(NodeStrategy.SPREAD, 2, (0,), (9,))
-    small, large = AskByResourceClass((1,), (0,)), AskByResourceClass((2,), (0,))
+    small, large = StrategyPodRequest((1,), (0,)), StrategyPodRequest((2,), (0,))
     three = load.with_pod(large).with_pod(small).with_pod(large)
 
     assert three == load.with_pod(small).with_pod(large).with_pod(large)

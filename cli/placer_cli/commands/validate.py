@@ -117,7 +117,7 @@ def _given_out(file: Path) -> str:
 
 def _holds(found: Instance | Placement | Machine) -> str:
     from placer_cli.draw.residents import is_non_system_pod
-    from placer_cli.draw.texts import count_text, defaults_in_words
+    from placer_cli.draw.texts import count_text, policy_defaults_in_words
 
     match found:
         case Instance():
@@ -129,7 +129,7 @@ def _holds(found: Instance | Placement | Machine) -> str:
                     f"an instance of {count_text(len(found.nodes), 'node')}, "
                     f"{count_text(running, 'running pod')}, "
                     f"{count_text(pods, 'waiting pod')} and {count_text(gangs, 'gang')}",
-                    *defaults_in_words(found.common_defaults),
+                    *policy_defaults_in_words(found.common_defaults),
                 )
             )
         case Placement():

@@ -9,7 +9,7 @@ from rich.text import Text
 from placer_cli.draw.blocks import cores_of_topology
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.links import gpu_link_kinds_with_pair_counts
-from placer_cli.draw.machine import threads_per_core
+from placer_cli.draw.machine import threads_per_core_text
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.tables import TableCell, table
 from placer_cli.draw.texts import gb_per_s_text, memory_text
@@ -62,7 +62,7 @@ def _row(machine: Machine) -> list[TableCell]:
         str(len(topology.cpus)),
         str(len({cpu.package for cpu in topology.cpus})),
         str(len(topology.numa_nodes)),
-        threads_per_core(topology),
+        threads_per_core_text(topology),
         memory_text(topology.memory_bytes),
         _gpus(machine),
         Text(_links(machine), QUIET),

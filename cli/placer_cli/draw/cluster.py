@@ -32,9 +32,9 @@ from placer_cli.draw.texts import (
     amounts_to_show,
     count_text,
     cpu_milli_text,
-    defaults_in_words,
     fold_names,
     memory_text,
+    policy_defaults_in_words,
 )
 from placer_cli.draw.threads import StyledMark
 from placer_cli.draw.waiting import (
@@ -107,7 +107,7 @@ def _headline(
     pods = waiting_pod_count(instance)
     waits = f"{placed:,} of {count_text(pods, 'pod')} placed" if placed else f"{pods:,} waiting"
     facts.append(f"{waits}{left_out_count_text(instance)}")
-    facts += defaults_in_words(instance.common_defaults)
+    facts += policy_defaults_in_words(instance.common_defaults)
     pieces = [Text(instance.name or "cluster", STRONG), *(Text(fact, QUIET) for fact in facts)]
     return wrap_pieces(pieces, canvas.width, f" {canvas.marks.dot} ")
 

@@ -81,13 +81,13 @@ def _title(kind: str, model: str, memory_bytes: int, capacity: Sequence[DeviceQu
     return " ".join([*words, *([f"({has})"] if has else [])])
 
 
-def threads_per_core(topology: Topology) -> str:
+def threads_per_core_text(topology: Topology) -> str:
     """Return the numbers of threads that cores have, offline ones included: ``1-2``."""
     return ids_text({len(core) for core in cores_of_topology(topology)})
 
 
 def _threads(topology: Topology) -> str:
-    number = threads_per_core(topology)
+    number = threads_per_core_text(topology)
     return "1 thread" if number == "1" else f"{number} threads"
 
 

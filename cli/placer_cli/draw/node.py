@@ -27,8 +27,8 @@ from placer_cli.draw.texts import (
     amounts_to_show,
     count_text,
     cpu_count_text,
-    defaults_in_words,
     memory_text,
+    policy_defaults_in_words,
 )
 from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Node
@@ -145,7 +145,7 @@ def _headline(node: Node, canvas: Canvas, labels: Container[str] | None) -> Text
         facts.append(f"CPU bind policy {node.cpu_bind}")
     if node.numa_strategy is not None:
         facts.append(f"NUMA strategy {node.numa_strategy}")
-    facts += defaults_in_words(defaults_on(node))
+    facts += policy_defaults_in_words(defaults_on(node))
     if node.locality:
         facts.append(f"CPU locality {', '.join(node.locality)}")
     if node.partition_policy is not None:

@@ -50,7 +50,7 @@ def amounts_to_show(amounts: Iterable[tuple[str, int]]) -> Iterator[tuple[str, i
     return (amount for amount in amounts if amount[0] != REQUESTED_CPU)
 
 
-def defaults_in_words(defaults: Defaults) -> Iterator[str]:
+def policy_defaults_in_words(defaults: Defaults) -> Iterator[str]:
     """Yield what holds where neither a pod nor its node says anything; nothing if that is none."""
     words = (
         ("CPU bind policy", defaults.bind, BindPolicy.DEFAULT),

@@ -323,7 +323,7 @@ def _beside(assignment: Assignment, pool: BoundPoolVariables) -> Expression:
     return LinearExpr.sum(list(cell_vars_of(assignment).used)) - LinearExpr.sum(list(pool.used))
 
 
-def has_no_burst(problem: Problem, shape: int) -> bool:
+def has_no_constrained_burst(problem: Problem, shape: int) -> bool:
     """Return whether a shape is not under ConstrainedBurst."""
     return not problem.shapes[shape].burst_cpus
 
@@ -344,8 +344,8 @@ FAMILY = ModelFamily(
     },
     hint=pool_hints,
     read=read_solved_pool_takes,
-    countable=has_no_burst,
-    plain=has_no_burst,
+    countable=has_no_constrained_burst,
+    plain=has_no_constrained_burst,
     sees_links=never,
     exchangeable=always,
 )

@@ -325,7 +325,7 @@ def read_solved_cores(
     return dealt or places
 
 
-def may_split_cpus_freely(problem: Problem, shape_index: int) -> bool:
+def pods_of_unit_split_cpus_freely(problem: Problem, shape_index: int) -> bool:
     """Return whether pods of a shape own no CPU, or take cores of one size under FullPCPUs."""
     if not problem.shapes[shape_index].owned_cpus:
         return True
@@ -358,7 +358,7 @@ FAMILY = ModelFamily(
     tiers={BIND: cpus_against_preferred_bind, USABLE: whole_core_points_left},
     hint=core_hints,
     read=read_solved_cores,
-    countable=may_split_cpus_freely,
+    countable=pods_of_unit_split_cpus_freely,
     plain=owns_no_cpu,
     sees_links=never,
     exchangeable=always,

@@ -19,8 +19,8 @@ from placer_models.goals import (
     USABLE,
 )
 from placer_models.node_strategy import (
-    AskByResourceClass,
     StrategyNodeLoad,
+    StrategyPodRequest,
     mean_share_if_pod_came_alone,
     score_added_by_one_more,
     variance_scores,
@@ -155,12 +155,12 @@ def variance_table_row_count(problem: Problem) -> int:
     return sum(prod(count + 1 for count in asks.values()) for asks in _asks(problem))
 
 
-def _asks(problem: Problem) -> Iterator[dict[AskByResourceClass, int]]:
+def _asks(problem: Problem) -> Iterator[dict[StrategyPodRequest, int]]:
     """Yield for each node: what pods could ask of it -> how many pods could ask for that."""
     pods = [0] * len(problem.shapes)
     for shape in problem.pods:
         pods[shape] += 1
-    by_kind: dict[int, dict[AskByResourceClass, int]] = {}
+    by_kind: dict[int, dict[StrategyPodRequest, int]] = {}
     for node in problem.nodes:
         if node.kind not in by_kind:
             asks = by_kind[node.kind] = {}
@@ -187,19 +187,19 @@ def _loaded(problem: Problem, x: Variables) -> Iterator[tuple[StrategyNodeLoad, 
     )
 
 
-def _ask(assignment: Assignment) -> AskByResourceClass:
+def _ask(assignment: Assignment) -> StrategyPodRequest:
     assert assignment.fit.ask is not None
     return assignment.fit.ask
 
 
-_Group = tuple[AskByResourceClass, IntVar, int]
+_Group = tuple[StrategyPodRequest, IntVar, int]
 """What some pods equally ask of a node, how many of them come there, and how many could at most."""
 
 
 def _groups(
     model: CpModel, problem: Problem, node: NodeState, assignments: Sequence[Assignment]
 ) -> list[_Group]:
-    alike: dict[AskByResourceClass, list[Assignment]] = {}
+    alike: dict[StrategyPodRequest, list[Assignment]] = {}
     for assignment in assignments:
         alike.setdefault(_ask(assignment), []).append(assignment)
     groups = []
@@ -214,7 +214,7 @@ def _groups(
 
 
 def _with(
-    load: StrategyNodeLoad, asks: Sequence[AskByResourceClass], counts: Sequence[int]
+    load: StrategyNodeLoad, asks: Sequence[StrategyPodRequest], counts: Sequence[int]
 ) -> StrategyNodeLoad:
     for ask, count in zip(asks, counts, strict=True):
         for _ in range(count):

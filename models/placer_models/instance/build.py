@@ -23,7 +23,7 @@ from placer_models.instance.requests import RequestsAndLimitsReader
 from placer_models.instance.running import RunningReader
 from placer_models.instance.schema import GangPart, InstanceFile, NodePart, PodPart
 from placer_models.left_out import without_illegal_pods
-from placer_models.legal_shares import first_quantity_of_other_unit, units_of_shared_quantities
+from placer_models.legal_shares import first_quantity_of_other_unit, quantity_units_by_device_type
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Gang
 from placer_models.topology import ARM
@@ -272,7 +272,7 @@ def _build(
     levels.check(nodes)
     # If nodes were missing, whatever names them would be blamed for their faults.
     faults.raise_first()
-    shared_units = units_of_shared_quantities(nodes)
+    shared_units = quantity_units_by_device_type(nodes)
     extended = {name for node in nodes for name, _ in node.extended}
     for machine in {id(node.machine): node.machine for node in nodes}.values():
         if clash := first_quantity_of_other_unit(machine, shared_units):

@@ -79,7 +79,7 @@ def read_demand(part: ExpectedDemandPart | None, place: DocumentLocation) -> Exp
     )
 
 
-def demand_to_dict(demand: ExpectedDemand | None) -> Json | None:
+def expected_demand_to_dict(demand: ExpectedDemand | None) -> Json | None:
     """Return the demand as files write it, or None if there is none."""
     if demand is None or not demand.shapes:
         return None

@@ -33,7 +33,7 @@ from placer_models.instance.schema import (
     NodePart,
     PodSpecPart,
 )
-from placer_models.legal_shares import units_of_shared_quantities
+from placer_models.legal_shares import quantity_units_by_device_type
 from placer_models.node_placement import MAX_GENERATION, NodePlacement, NodePod
 from placer_models.placement import Placement
 from placer_models.pod import Pod
@@ -85,7 +85,7 @@ def read_node_placement(document: DocumentInFile) -> NodePlacement:
     node = _node(file, place)
     pods = InstancePodReader(
         RequestsAndLimitsReader(
-            units_of_shared_quantities([node]), {name for name, _ in node.extended}
+            quantity_units_by_device_type([node]), {name for name, _ in node.extended}
         ),
         on_arm_alone=False,
     )

@@ -21,7 +21,7 @@ from placer_models.files.documents import API_VERSION
 from placer_models.files.part import DocumentMetadataPart, Json, none_if_default
 from placer_models.illegal_running import counted_as_legal
 from placer_models.instance.defaults import defaults_to_dict
-from placer_models.instance.demand import demand_to_dict
+from placer_models.instance.demand import expected_demand_to_dict
 from placer_models.instance.device_shares import grants_in_request_order
 from placer_models.instance.gangs import (
     gang_to_dict,
@@ -100,7 +100,7 @@ def instance_to_dict(instance: Instance, found_by_name: MachineTest) -> Json:
         move_budget=instance.move_budget or None,
         strategy=none_if_default(instance.strategy, NodeStrategy.USABLE),
         defaults=defaults_to_dict(instance.common_defaults) or None,
-        demand=demand_to_dict(instance.demand),
+        demand=expected_demand_to_dict(instance.demand),
     )
 
 

@@ -22,9 +22,7 @@ def opaque_cpu_config(request: str, cpus: CpuSet) -> Object:
     }
 
 
-def cpu_configs_for_claim_request(
-    configs: Sequence[Object], request: str
-) -> list[tuple[int, Object]]:
+def configs_for_claim_request(configs: Sequence[Object], request: str) -> list[tuple[int, Object]]:
     """Return the configurations that apply to a request, each with its index.
 
     A configuration without requests applies to all of them. One that names a request applies

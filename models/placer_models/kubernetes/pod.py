@@ -42,7 +42,11 @@ from placer_models.kubernetes.placement_constraints import (
     PlacementConstraints,
     placement_constraints_of,
 )
-from placer_models.kubernetes.pod_claims import PodClaim, claimed_resources, pod_claims
+from placer_models.kubernetes.pod_claims import (
+    PodClaim,
+    claim_backed_extended_resources,
+    pod_claims,
+)
 from placer_models.kubernetes.pod_class import QosAndPriorityClass, pod_class_of
 from placer_models.kubernetes.pod_gang import GangRef, gang_of
 from placer_models.kubernetes.pod_volumes import NO_VOLUMES, PodVolumes, pod_volumes
@@ -186,7 +190,7 @@ def pod_part(found: Object) -> KubePod:
     node = spec.get("nodeName").text("")
     if node:
         containers = _resized(containers, spec, root.get("status"))
-    if claimed := claimed_resources(root.get("status")):
+    if claimed := claim_backed_extended_resources(root.get("status")):
         containers = tuple(container_without_claimed(one, claimed) for one in containers)
     own, own_limits = _requests(spec.get("resources"))
     cpus = first_annotation_of(root, RESOURCE_SPEC)

@@ -71,7 +71,7 @@ def pod_claims(spec: ObjectField, status: ObjectField) -> tuple[PodClaim, ...]:
     return tuple(found)
 
 
-def claimed_resources(status: ObjectField) -> frozenset[tuple[str, str]]:
+def claim_backed_extended_resources(status: ObjectField) -> frozenset[tuple[str, str]]:
     """Return (container, resource) of the plain amounts that a claim gave to a pod.
 
     A scheduler makes such a claim if a DeviceClass has the resource as its extended name.

@@ -42,7 +42,7 @@ def fewest_pairs_in_same_part(cpus: int, parts: int) -> int:
     return larger * unordered_pair_count(size + 1) + (parts - larger) * unordered_pair_count(size)
 
 
-def cpus_beside_whole_cores(cpus: int, parts: int, threads: int) -> int:
+def cpu_count_beside_whole_cores(cpus: int, parts: int, threads: int) -> int:
     """Return how many CPUs such parts have beside whole cores of so many threads."""
     size, larger = divmod(cpus, parts)
     return larger * ((size + 1) % threads) + (parts - larger) * (size % threads)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from placer_models.device import GPU
 from placer_models.goals import Tier, number_of_tiers_before_links, tiers_for
 from placer_models.links.board import LinkedDeviceClasses
-from placer_models.node_strategy import AskByResourceClass
+from placer_models.node_strategy import StrategyPodRequest
 from placer_models.policy import (
     BINDING,
     AlignmentPolicy,
@@ -172,7 +172,7 @@ class Fit(CachedHash):
     containers: tuple[ContainerFit, ...] = ()
     locality: FewestCellsAndPackages | None = None
     spread_wished: bool = False
-    ask: AskByResourceClass | None = None
+    ask: StrategyPodRequest | None = None
     weight_missed: int = 0
     apart: ExclusivePolicy = ExclusivePolicy.NONE
     apart_required: bool = False

@@ -48,7 +48,7 @@ WEIGHT = 64.0
 
 
 @dataclass(frozen=True, slots=True)
-class PatternSearchAnswer:
+class PatternChoicesAndBounds:
     """What patterns have shown.
 
     Attributes:
@@ -73,7 +73,7 @@ def place_by_patterns(
     bounds: Sequence[int | None],
     budget: Budget,
     seed: int,
-) -> PatternSearchAnswer:
+) -> PatternChoicesAndBounds:
     """Return places for more pods, by the levels of tier 1, and narrower bounds.
 
     Args:
@@ -88,7 +88,7 @@ def place_by_patterns(
     known = list(bounds)
     rng = np.random.default_rng(seed)
     levels = len(problem.priorities)
-    nothing = PatternSearchAnswer(None, known, [()] * levels, is_open=False)
+    nothing = PatternChoicesAndBounds(None, known, [()] * levels, is_open=False)
     if list(values[:levels]) == known[:levels]:
         return nothing
     places = lot_placer_of_batch(problem, start, budget, rng)
@@ -97,7 +97,7 @@ def place_by_patterns(
     search = _PatternSearch(places, values, known, rng)
     better = search.run(levels)
     choices = places.choices(search.held) if better else None
-    return PatternSearchAnswer(choices, search.bounds, search.binds, search.is_open)
+    return PatternChoicesAndBounds(choices, search.bounds, search.binds, search.is_open)
 
 
 class _PatternSearch:

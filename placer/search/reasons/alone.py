@@ -55,7 +55,7 @@ def has_place_on_node(asked: PodOnNode, budget: Budget) -> bool:
     """Return whether the pod has a place on the node.
 
     What the node is, and which pods affinity finds there, is left to
-    `register.is_lacking_by_counting`.
+    `register.is_node_lacking_by_counting`.
 
     Raises:
         OutOfTimeError: The budget is spent.

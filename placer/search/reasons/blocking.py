@@ -12,7 +12,7 @@ from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import (
     REASON_RULES,
     is_demand_settled_by_counting,
-    is_lacking_by_counting,
+    is_node_lacking_by_counting,
     without_rule_demands,
 )
 from placer.state.fits import RuleInTheWay, fit_of
@@ -69,7 +69,7 @@ def blocker_of(
     if budget.over:
         raise OutOfTimeError
     short = next(
-        (i for i, d in enumerate(demands) if is_lacking_by_counting(d, asked, account)),
+        (i for i, d in enumerate(demands) if is_node_lacking_by_counting(d, asked, account)),
         len(demands),
     )
     if asked.crowd is None and not isinstance(never := fit(asked.spec, asked.node), Fit):

@@ -13,7 +13,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node, Nodes, RunningPod
 from placer_models.network import NODE_LEVEL
 from placer_models.pod import PodSpec
-from placer_models.selectors import LabelPair, required_label_alternatives
+from placer_models.selectors import LabelPair, required_label_clauses
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class FirstAffinityPods:
         for first in found:
             # A pod that is meant has one of these labels; None stands for any labels.
             few: Sequence[LabelPair | None] = min(
-                required_label_alternatives(first.term.labels, first.term.expressions),
+                required_label_clauses(first.term.labels, first.term.expressions),
                 key=len,
                 default=(None,),
             )

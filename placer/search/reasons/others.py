@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from placer.search.reasons.question import (
     PodOnNode,
-    affinity_labels_text,
     affinity_terms_text,
     is_kept_away_by_others,
     lacks_company,
+    pod_labels_sought_text,
     terms_keeping_pod_away,
 )
 from placer.search.reasons.rule import (
@@ -86,13 +86,13 @@ def _anti_affinity(demand: RuleDemand, _: Sequence[RuleDemand], __: PodSpec) -> 
 def _affinity_inside(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     wanted = [t for t in spec.affinity if t.required and not t.apart and t.inside]
     places = " and ".join(dict.fromkeys(term.level.place for term in wanted))
-    text = f"affinity asks a pod with {affinity_labels_text(wanted)} on each {places} of its CPUs"
+    text = f"affinity asks a pod with {pod_labels_sought_text(wanted)} on each {places} of its CPUs"
     return text, demands_of_rule("cpu-count", others)
 
 
 def _anti_affinity_inside(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     apart = [term for term in spec.affinity if term.required and term.apart and term.inside]
-    whom = f"pods with {affinity_labels_text(apart)}" if apart else "pods that keep away from it"
+    whom = f"pods with {pod_labels_sought_text(apart)}" if apart else "pods that keep away from it"
     text = f"anti-affinity asks {number_with_noun(owned_cpu_count(spec), 'CPU')} apart from {whom}"
     return text, demands_of_rule("cpu-count", others)
 

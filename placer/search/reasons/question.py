@@ -180,7 +180,7 @@ def is_kept_away_by_others(asked: PodOnNode) -> bool:
     )
 
 
-def affinity_labels_text(terms: Iterable[AffinityTerm]) -> str:
+def pod_labels_sought_text(terms: Iterable[AffinityTerm]) -> str:
     """Return the labels that terms look for, for people."""
     return " and one with ".join(dict.fromkeys(term.said for term in terms))
 
@@ -192,7 +192,7 @@ def affinity_terms_text(terms: Iterable[AffinityTerm]) -> str:
         where = f"in the same {term.topology}" if term.wide else "on the node"
         places.setdefault(where, []).append(term)
     return " and one with ".join(
-        f"{affinity_labels_text(some)} {where}" for where, some in places.items()
+        f"{pod_labels_sought_text(some)} {where}" for where, some in places.items()
     )
 
 

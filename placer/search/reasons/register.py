@@ -46,7 +46,7 @@ def without_rule_demands(asked: PodOnNode, demands: Iterable[RuleDemand]) -> Pod
     return asked
 
 
-def is_lacking_by_counting(demand: RuleDemand, asked: PodOnNode, account: Account) -> bool:
+def is_node_lacking_by_counting(demand: RuleDemand, asked: PodOnNode, account: Account) -> bool:
     """Return whether the node cannot give what is demanded, by counting alone."""
     return REASON_RULES[demand.rule].lacks(demand, asked, account)
 

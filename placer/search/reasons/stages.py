@@ -21,7 +21,7 @@ from placer.search.reasons.domain_limits import DomainLimitBlockers
 from placer.search.reasons.firsts import FirstAffinityPods, find_first_affinity_pods
 from placer.search.reasons.guesses import blocker_depends_on_guess
 from placer.search.reasons.question import OtherPods, PodOnNode
-from placer.search.reasons.register import is_lacking_by_counting, rule_demands_of_pod
+from placer.search.reasons.register import is_node_lacking_by_counting, rule_demands_of_pod
 from placer.state.fits import RuleInTheWay, fit_of
 from placer.state.out_of_time import OutOfTimeError, Stop, raise_if_out_of_time
 from placer.state.problem_cache import ProblemCache
@@ -117,7 +117,7 @@ class NodesAtReasonStage:
         """Return all that a node cannot give to pods that ask alike, as far as counting tells."""
         asked, account = self.question(ask, index), self.account_at(index)
         demands = self._demands(ask, asked, self.kinds[index], account)
-        return [demand for demand in demands if is_lacking_by_counting(demand, asked, account)]
+        return [demand for demand in demands if is_node_lacking_by_counting(demand, asked, account)]
 
     def blockers_elsewhere(self, ask: PodRequirements, index: int) -> Iterator[Blocker]:
         """Yield what pods elsewhere say against a node, beside what `lacking` counts.
