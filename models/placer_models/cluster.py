@@ -468,3 +468,12 @@ class Instance:
         if len(found) > 1:
             raise ValueError("nodes have different defaults; give the instance those of all nodes")
         return found.pop() if found else self.defaults or NO_DEFAULTS
+
+
+def with_only_gangs(instance: Instance, gangs: Sequence[Gang]) -> Instance:
+    """Return the instance in which only some of its gangs wait, with the groups that are whole."""
+    asked = {gang.key for gang in gangs}
+    groups = tuple(
+        group for group in instance.groups if group.gangs and asked.issuperset(group.gangs)
+    )
+    return replace(instance, gangs=tuple(gangs), groups=groups)

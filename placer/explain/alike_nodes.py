@@ -10,10 +10,9 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from placer.counting.account import Account, account_of, idle_account_key
-from placer.explain.final_state import with_only_gangs
 from placer.search.baseline import CacheBetweenSolves, StartingAccounts, running_by_node
 from placer.state.batch import build_problem
-from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.cluster import Instance, Node, RunningPod, with_only_gangs
 from placer_models.incremental import PersistentTuple
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.relations import asks_something_of_newcomers, looks_at_others

@@ -15,7 +15,7 @@ from placer.explain.explanation import (
     SufficientChange,
     verdict_token,
 )
-from placer.explain.final_state import NodesAfter, instance_after_answer, with_only_gangs
+from placer.explain.final_state import NodesAfter, instance_after_answer
 from placer.explain.kind_outcome import KindOutcome
 from placer.explain.nearest import NodesBySort, indices_of_alike_nodes, nearest_misses
 from placer.explain.outvoted import pods_that_outvoted
@@ -31,7 +31,7 @@ from placer.search.reasons.text import FEW_KINDS
 from placer.state.network import required_levels
 from placer.state.out_of_time import OutOfTimeError
 from placer.state.requirements import PodRequirements
-from placer_models.cluster import Instance
+from placer_models.cluster import Instance, with_only_gangs
 from placer_models.illegal_running import with_running_as_counted
 from placer_models.placement import (
     Answer,

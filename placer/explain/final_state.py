@@ -11,7 +11,7 @@ from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.stages import NodesAtReasonStage, nodes_at_filling_stages
 from placer.search.solver import solve
-from placer_models.cluster import Instance, RunningGang, RunningPod
+from placer_models.cluster import Instance, RunningGang, RunningPod, with_only_gangs
 from placer_models.placement import PartlyPlaced, Placed, Placement
 from placer_models.pod import Gang
 
@@ -56,15 +56,6 @@ def instance_after_answer(
         left_out=(),
     )
     return with_only_gangs(settled, gangs)
-
-
-def with_only_gangs(instance: Instance, gangs: Sequence[Gang]) -> Instance:
-    """Return the instance in which only some of its gangs wait, with the groups that are whole."""
-    asked = {gang.key for gang in gangs}
-    groups = tuple(
-        group for group in instance.groups if group.gangs and asked.issuperset(group.gangs)
-    )
-    return replace(instance, gangs=tuple(gangs), groups=groups)
 
 
 @dataclass(frozen=True, slots=True)
