@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from placer_cli.draw.canvas import Canvas
 
 
-NO_WIDTH = 80
+DEFAULT_WIDTH = 80
 """Columns of a page whose width nobody knows."""
 
 
@@ -26,7 +26,7 @@ class _Stream(Console):
             highlight=False,
             emoji=False,
             # Rich takes a width of 0 as it is; some terminals that have no size say 0.
-            width=NO_WIDTH if columns and not columns.strip("0") else None,
+            width=DEFAULT_WIDTH if columns and not columns.strip("0") else None,
         )
 
     def print(self, *objects: Any, **options: Any) -> None:

@@ -379,6 +379,12 @@ class GangGroup(TypeChecked):
     gangs: tuple[tuple[str, str], ...]
 
 
+def without_replica_number(name: str) -> str:
+    """Return the name without the number that a replica ends with."""
+    stem, dash, number = name.rpartition("-")
+    return stem if dash and number.isdecimal() else name
+
+
 def without_devices(containers: tuple[Container, ...]) -> tuple[Container, ...]:
     """Return containers that ask for all but devices."""
     return tuple(replace(one, requests=replace(one.requests, devices=())) for one in containers)

@@ -59,8 +59,8 @@ def holders_of(
         if now is not None and then is not None:
             if then.left > now.left:
                 # Of what is there; where pods hold more than that, what this one holds of it.
-                missing = now.left if then.left < 0 else max(0, now.left)
-                found.append(_holder(runner, placed, then.left - missing))
+                left = now.left if then.left < 0 else max(0, now.left)
+                found.append(_holder(runner, placed, then.left - left))
         elif not is_node_lacking_by_counting(demand, fewer, account):
             found.append(_holder(runner, placed))
     return tuple(sorted(found, key=lambda one: (-(one.amount or 0), one.pod)))

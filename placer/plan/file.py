@@ -20,7 +20,6 @@ from placer.plan.question import (
     PlanScenario,
     further_gangs,
     pod_and_gang_names_in_use,
-    without_replica_number,
 )
 from placer.plan.readable import is_consequential_fault, without_wrong_fields
 from placer.plan.scenario_words import ScenarioChangeReader, read_price
@@ -44,7 +43,7 @@ from placer_models.instance.hosts import expand_hosts
 from placer_models.instance.nodes import MachineFinder
 from placer_models.instance.schema import GangPart, PodPart
 from placer_models.placement import pod_or_gang_title
-from placer_models.pod import Gang, Pod, PodSpec
+from placer_models.pod import Gang, Pod, PodSpec, without_replica_number
 from placer_models.whatif.change import ChangeError
 
 _FACTOR = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")

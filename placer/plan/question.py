@@ -8,7 +8,7 @@ from math import ceil
 
 from placer_models.cluster import Instance, Node
 from placer_models.placement import NamespacedName
-from placer_models.pod import Gang
+from placer_models.pod import Gang, without_replica_number
 from placer_models.typed import TypeChecked
 from placer_models.whatif.change import InstanceChange
 
@@ -133,12 +133,6 @@ class GangSeries:
             gang.namespace == namespace and name in (gang.name, without_replica_number(gang.name))
             for gang in self.gangs
         )
-
-
-def without_replica_number(name: str) -> str:
-    """Return the name without the number that a replica ends with."""
-    stem, dash, number = name.rpartition("-")
-    return stem if dash and number.isdigit() else name
 
 
 def gang_series_of(gangs: Sequence[Gang]) -> tuple[GangSeries, ...]:

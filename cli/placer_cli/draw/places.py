@@ -15,13 +15,13 @@ from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.plain import PLAIN_HEAD, pod_request_texts, shows_pod_classes, zone_of
 from placer_cli.draw.residents import DrawnPod
 from placer_cli.draw.tables import TableCell, table
-from placer_cli.draw.texts import count_text, fold_names, stem_of_name
+from placer_cli.draw.texts import count_text, fold_names
 from placer_cli.draw.waiting import asked_text
 from placer_models.cluster import Instance, Node
 from placer_models.kubernetes.insides import is_node_topology_known, knows_devices
 from placer_models.network import NODE_LEVEL
 from placer_models.placement import Move, Unplaced, pod_or_gang_title
-from placer_models.pod import Gang, Pod, pods_of_gangs
+from placer_models.pod import Gang, Pod, pods_of_gangs, without_replica_number
 
 MOST_ROWS = 60
 """A longer table of pods is folded: pods of one spec on one node share a row."""
@@ -91,7 +91,7 @@ def draw_moves(instance: Instance, moves: Sequence[Move], canvas: Canvas) -> Ren
     mending = any(move.mends for move in moves)
     for home, place, mends in moves:
         pod = pods[place.key]
-        resident = DrawnPod(pod, place, stem_of_name(pod.name), running=True)
+        resident = DrawnPod(pod, place, without_replica_number(pod.name), running=True)
         (node, zone, _, *held), _ = _where(resident, (), view)
         mended = (", ".join(mends),) if mending else ()
         rows.append([pod.title, home.node, node, zone, *mended, *held])
@@ -190,7 +190,7 @@ def _where(
 
 def _kind(resident: DrawnPod) -> tuple[Hashable, ...]:
     pod = resident.pod
-    return resident.place.gang or stem_of_name(pod.name), pod.namespace, pod.spec
+    return resident.place.gang or without_replica_number(pod.name), pod.namespace, pod.spec
 
 
 def _fold(placed: Sequence[DrawnPod], key: Callable[[DrawnPod], Hashable]) -> list[list[DrawnPod]]:

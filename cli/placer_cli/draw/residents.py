@@ -4,12 +4,11 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from placer_cli.draw.texts import stem_of_name
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Node
 from placer_models.moves import moves_of
 from placer_models.placement import Placement, PodPlacement
-from placer_models.pod import Pod
+from placer_models.pod import Pod, without_replica_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def drawn_pods_by_node(
         if running.pod.key in goes_to:
             place = goes_to[running.pod.key]
             _known(place, nodes)
-        party = place.gang or stem_of_name(place.name)
+        party = place.gang or without_replica_number(place.name)
         found[place.node].append(DrawnPod(running.pod, place, party, running=True))
     for place in placement.pods:
         if place.key in goes_to:
@@ -93,7 +92,7 @@ def drawn_pods_by_node(
             )
         _known(place, nodes)
         pod, gang = waiting[place.key]
-        party = stem_of_name(pod.name) if gang.lone else gang.name
+        party = without_replica_number(pod.name) if gang.lone else gang.name
         found[place.node].append(DrawnPod(pod, place, party, running=False))
     return {node: tuple(pods) for node, pods in found.items()}
 

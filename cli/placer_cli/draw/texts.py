@@ -122,11 +122,6 @@ def _host_list(before: str, digits: Sequence[str]) -> str:
     return f"{before}[{listed}] ({len(digits):,})"
 
 
-def stem_of_name(name: str) -> str:
-    """Return the name without the number that a replica ends with."""
-    return re.sub(r"-\d+$", "", name)
-
-
 def joined_by_dots(parts: Iterable[str], dot: str) -> str:
     """Join the parts that are not empty by a dot with room around it."""
     return f" {dot} ".join(part for part in parts if part)

@@ -16,14 +16,13 @@ from placer_cli.draw.texts import (
     cpu_count_text,
     fold_names,
     memory_text,
-    stem_of_name,
 )
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.placement import pod_or_gang_title
-from placer_models.pod import DeviceRequest, Gang, Pod, PodSpec
+from placer_models.pod import DeviceRequest, Gang, Pod, PodSpec, without_replica_number
 from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.reasons import Illegal, NotTried
 from placer_models.relations import domain_limits
@@ -120,7 +119,7 @@ def _count(spec: PodSpec, device: DeviceRequest) -> str:
 def _series(member: Member) -> tuple[object, ...]:
     gang, pod = member
     return (
-        stem_of_name(pod.name),
+        without_replica_number(pod.name),
         pod.namespace,
         pod.spec,
         gang.priority,
