@@ -23,7 +23,7 @@ from placer.node.cgroups import CPUS, Cgroups
 from placer.node.discover import discover_hardware, to_machine
 from placer.node.mounts import MountError, kernel_cgroup_files
 from placer_models.cluster import Node
-from placer_models.instance.node_file import node_placement_to_dict
+from placer_models.instance.node_file import node_placement_document_to_dict
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
@@ -61,7 +61,7 @@ class Agent:
         documents = folder / root / "documents"
         documents.mkdir(parents=True, mode=0o700)
         file = documents / ".new"
-        file.write_text(json.dumps(node_placement_to_dict(document())))
+        file.write_text(json.dumps(node_placement_document_to_dict(document())))
         file.chmod(0o600)
         file.rename(documents / "node.json")
         self.process = subprocess.Popen(

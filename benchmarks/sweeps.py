@@ -13,7 +13,7 @@ import numpy as np
 from _timing import timed
 
 from placer.search.exchanges.compiled_sweeps import anneal_with_numba
-from placer.search.exchanges.move_rules import no_domain_count_rules
+from placer.search.exchanges.move_rules import empty_domain_count_rules
 from placer.search.exchanges.sweeps import BinArrays, anneal_with_numpy
 
 SIZES = ((32, 10, 2), (32, 12, 4), (64, 20, 3), (200, 12, 5))
@@ -45,7 +45,7 @@ def bins_of(count: int, width: int, resources: int) -> BinArrays:
         endless=endless,
         slots=slots,
         loads=sizes[slots].sum(axis=1),
-        rules=no_domain_count_rules(len(sizes)),
+        rules=empty_domain_count_rules(len(sizes)),
     )
 
 

@@ -10,7 +10,7 @@ from placer_models.files.documents import (
     API_VERSION,
     DocumentInFile,
     documents_of,
-    read_documents,
+    load_documents,
     read_text,
     shown_file_name,
 )
@@ -32,7 +32,7 @@ from placer_models.instance.placement_file import (
 from placer_models.kubernetes.stream import holds_kubernetes_objects
 from placer_models.kubernetes.who_waits import ALL, WaitingPodFilter
 from placer_models.machines.catalogue import catalogue_machine_names, load_machine
-from placer_models.machines.nvidia_topo import GpuTopologyError, read_topo
+from placer_models.machines.nvidia_topo import GpuTopologyError, machine_from_topo_text
 from placer_models.placement import Placement
 from placer_models.typed import check_argument_types
 
@@ -149,7 +149,7 @@ def load_question(
     if any(holds_kubernetes_objects(path) for path in paths):
         cluster = load_instance(paths, on_file, on_summary, who=who, bears_faults=True)
         return read_question(document, (), find, cluster, more)
-    documents = [doc for path in paths for doc in read_documents(path)]
+    documents = [doc for path in paths for doc in load_documents(path)]
     return read_question(document, documents, find, more=more)
 
 
@@ -206,7 +206,7 @@ def load_placement_with_outcome(path: Path) -> tuple[Placement, OutcomeInFile]:
         InputError: Something is wrong with it.
 
     """
-    documents = read_documents(path)
+    documents = load_documents(path)
     if len(documents) != 1 or document_kind(documents[0]) != PLACEMENT:
         got = document_kind(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
         message = f"expected one document of 'kind: {PLACEMENT}', got {got}"
@@ -328,7 +328,7 @@ def _documents_beside(path: Path) -> tuple[DocumentInFile, ...]:
     """Return the documents of a file that stands beside the objects of a cluster."""
     if not read_text(path).strip():
         raise _no_objects(path, "")
-    return read_documents(path)
+    return load_documents(path)
 
 
 def _documents(text: str, path: Path) -> tuple[DocumentInFile, ...]:
@@ -351,6 +351,6 @@ def _is_topo(text: str, path: Path) -> bool:
 def _read_topo(text: str, path: Path) -> Machine:
     name = _NO_NAME.sub("-", path.stem).strip("-._") or "machine"
     try:
-        return read_topo(text, name=name)
+        return machine_from_topo_text(text, name=name)
     except GpuTopologyError as error:
         raise InputError(shown_file_name(path), None, "", str(error)) from None

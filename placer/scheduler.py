@@ -19,7 +19,6 @@ from placer.scheduling.checks import (
     defaults_shared_by_all_nodes,
     legal_part_of,
 )
-from placer.scheduling.cluster_state import ClusterState, changed_places, cluster_state_of
 from placer.scheduling.decide import (
     LEAST_TIME_S,
     cluster_with_batch_placed,
@@ -38,6 +37,7 @@ from placer.scheduling.errors import (
 from placer.scheduling.expectation import Expectation
 from placer.scheduling.expecting import Expecting
 from placer.scheduling.refusal import Refusal
+from placer.scheduling.scheduler_state import SchedulerState, changed_places, scheduler_state_of
 from placer.search.baseline import CacheBetweenSolves
 from placer.search.garbage import without_garbage_collection
 from placer.search.options import Engine, SolveOptions
@@ -103,7 +103,7 @@ class Scheduler:
         self._earlier = Placement()  # of the last decision that places anybody
         nodes = tuple(nodes)
         self._defaults = defaults_shared_by_all_nodes(nodes) if defaults is None else defaults
-        self._state = _opened(nodes_with_defaults(nodes, self._defaults), tuple(running), 0)
+        self._state = _open(nodes_with_defaults(nodes, self._defaults), tuple(running), 0)
         self._expecting = Expecting(Expectation(demand, demand is not None))
         self._expecting.arrive(
             runner.pod for record in self._state.records for runner in record.pods
@@ -119,7 +119,7 @@ class Scheduler:
         """
         instance = snapshot.instance
         scheduler = cls(defaults=instance.common_defaults)
-        scheduler._state = _opened(instance.nodes, tuple(instance.running), snapshot.version)
+        scheduler._state = _open(instance.nodes, tuple(instance.running), snapshot.version)
         scheduler._expecting = Expecting(snapshot.expectation)
         preload_compiled_scores(scheduler._state.nodes)
         return scheduler
@@ -423,7 +423,7 @@ class Scheduler:
 
     def _decide(
         self,
-        state: ClusterState,
+        state: SchedulerState,
         batch: Batch,
         options: SolveOptions,
         limit_s: float,
@@ -431,7 +431,7 @@ class Scheduler:
         move_budget: int,
         *,
         dry_run: bool,
-    ) -> tuple[Decision, ClusterState | None]:
+    ) -> tuple[Decision, SchedulerState | None]:
         """Decide as `place` does; beside it stands the cluster afterwards, if that is known.
 
         Pods are known by then, in a dry run too, but what they teach is counted when the next
@@ -478,23 +478,23 @@ class Scheduler:
         (ours,) = nodes_with_defaults((node,), self._defaults)
         return ours
 
-    def _updated(self, node: Node) -> ClusterState:
+    def _updated(self, node: Node) -> SchedulerState:
         old = self._state.of(node.name).node
         return self._state if node == old else self._state.with_node(node)
 
-    def _become(self, after: ClusterState, misfits: tuple[Misfit, ...] = ()) -> Change:
+    def _become(self, after: SchedulerState, misfits: tuple[Misfit, ...] = ()) -> Change:
         """Change the state; the last thing that a call does."""
         change = _change(self._state, after, misfits)
         self._state = after
         return change
 
 
-def _opened(nodes: tuple[Node, ...], running: tuple[RunningPod, ...], version: int) -> ClusterState:
+def _open(nodes: tuple[Node, ...], running: tuple[RunningPod, ...], version: int) -> SchedulerState:
     check_node_names(nodes)
     check_running(running, {node.name for node in nodes})
     with without_garbage_collection():
-        return cluster_state_of(nodes, running, version)
+        return scheduler_state_of(nodes, running, version)
 
 
-def _change(before: ClusterState, after: ClusterState, misfits: tuple[Misfit, ...] = ()) -> Change:
-    return Change(after.version, changed_places(before, after), misfits)
+def _change(old: SchedulerState, new: SchedulerState, misfits: tuple[Misfit, ...] = ()) -> Change:
+    return Change(new.version, changed_places(old, new), misfits)

@@ -9,7 +9,7 @@ from dressing import dressed
 from placer_models.bound import is_bound_by_policy, numa_nodes_bound_to
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet
-from placer_models.device import admits_function
+from placer_models.device import admits_virtual_function
 from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import ContainerRole, DeviceRequest, Gang, Pod, PodSpec
@@ -237,7 +237,7 @@ def with_functions(instance: Instance, stays: Sequence[Stay]) -> Sequence[Stay]:
             (stays[at].node.name, d.type, d.minor, f.minor)
             for d in [device]
             for f in d.virtual_functions
-            if admits_function(wish, f.labels)
+            if admits_virtual_function(wish, f.labels)
         ]
         options.append([key for key in keys if key not in held])
     for chosen in product(*options):

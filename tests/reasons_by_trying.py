@@ -15,7 +15,7 @@ from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.placement import Answer, PartlyPlaced, Placed, Placement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.reach import without_asks_beyond_node
-from placer_models.reasons import Blocker, NoPlaceStage, RuleDemand
+from placer_models.reasons import Blocker, OccupancyStage, RuleDemand
 from placer_models.relations import without_needs_met_later
 
 MOST_LEAVES = 3_000
@@ -94,9 +94,9 @@ def check_blocker(
 
 
 VERDICTS = {
-    "never fits": NoPlaceStage.EMPTY,
-    "not now": NoPlaceStage.RUNNING,
-    "outvoted": NoPlaceStage.PLACED,
+    "never fits": OccupancyStage.EMPTY,
+    "not now": OccupancyStage.RUNNING,
+    "outvoted": OccupancyStage.PLACED,
 }
 COUNT = re.compile(r"(\d+) of (\d+) nodes: ")
 FIRST = ("affinity of a pod on another node", "topology-spread of a pod that is placed")
@@ -117,16 +117,16 @@ def check_reasons(instance: Instance, answer: Answer) -> int:
     moved = {place.key for place in placement.pods}
     arrived = [RunningPod(pods[place.key][0], place) for place in placement.pods]
     running = {
-        NoPlaceStage.EMPTY: (),
-        NoPlaceStage.RUNNING: tuple(instance.running),
-        NoPlaceStage.PLACED: (*(r for r in instance.running if r.pod.key not in moved), *arrived),
+        OccupancyStage.EMPTY: (),
+        OccupancyStage.RUNNING: tuple(instance.running),
+        OccupancyStage.PLACED: (*(r for r in instance.running if r.pod.key not in moved), *arrived),
     }
     for left in answer.unplaced:
         pod, gang = pods[left.namespace, left.name]
         _check_pod(instance, pod, gang, left.reasons[0], running)
         for reason in left.reasons:
             for match in OF_GANG.finditer(reason):
-                when = NoPlaceStage(match[2])
+                when = OccupancyStage(match[2])
                 found = _members_that_fit(instance, gang, running[when], when)
                 assert found == int(match[1] or 0) < gang.minimum, reason
     return len(answer.unplaced)
@@ -137,12 +137,12 @@ def _check_pod(
     pod: Pod,
     gang: Gang,
     reason: str,
-    running: Mapping[NoPlaceStage, Sequence[RunningPod]],
+    running: Mapping[OccupancyStage, Sequence[RunningPod]],
 ) -> None:
     levels = required_levels(gang)
 
-    def fits(when: NoPlaceStage) -> bool:
-        spec = without_needs_met_later(pod.spec) if when is NoPlaceStage.EMPTY else pod.spec
+    def fits(when: OccupancyStage) -> bool:
+        spec = without_needs_met_later(pod.spec) if when is OccupancyStage.EMPTY else pod.spec
         return any(
             has_place(spec, pod.namespace, levels, instance.nodes, running[when], node)
             for node in instance.nodes
@@ -152,26 +152,26 @@ def _check_pod(
         assert sum(int(nodes) for nodes, _ in counted) == len(instance.nodes), reason
         assert {int(of) for _, of in counted} == {len(instance.nodes)}, reason
     if reason.startswith("no place was found"):
-        assert fits(NoPlaceStage.PLACED), reason
+        assert fits(OccupancyStage.PLACED), reason
         return
     when = next(when for word, when in VERDICTS.items() if reason.startswith(word))
     if counted:
         # What its gang, or a pod that was the first of its kind, asks of it is not tried.
-        asked = any(r.pod in gang.pods for r in running[NoPlaceStage.PLACED]) or any(
+        asked = any(r.pod in gang.pods for r in running[OccupancyStage.PLACED]) or any(
             said in reason for said in FIRST
         )
-        assert not fits(when) or (when is NoPlaceStage.PLACED and asked), reason
-    if when is not NoPlaceStage.EMPTY:
-        assert fits(NoPlaceStage.EMPTY), reason
-    if when is NoPlaceStage.PLACED:
-        assert fits(NoPlaceStage.RUNNING), reason
+        assert not fits(when) or (when is OccupancyStage.PLACED and asked), reason
+    if when is not OccupancyStage.EMPTY:
+        assert fits(OccupancyStage.EMPTY), reason
+    if when is OccupancyStage.PLACED:
+        assert fits(OccupancyStage.RUNNING), reason
 
 
 def _members_that_fit(
-    instance: Instance, gang: Gang, running: Sequence[RunningPod], when: NoPlaceStage
+    instance: Instance, gang: Gang, running: Sequence[RunningPod], when: OccupancyStage
 ) -> int:
     pods = gang.pods
-    if when is not NoPlaceStage.PLACED:
+    if when is not OccupancyStage.PLACED:
         pods = tuple(replace(pod, spec=without_needs_met_later(pod.spec)) for pod in pods)
     alone = Instance(
         instance.nodes,

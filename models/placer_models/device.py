@@ -32,7 +32,7 @@ class VirtualFunction(TypeChecked):
     labels: Labels = ()
 
 
-def admits_function(selector: FunctionSelector, labels: Labels) -> bool:
+def admits_virtual_function(selector: FunctionSelector, labels: Labels) -> bool:
     """Return whether the selector admits a virtual function with these labels (D9)."""
     has = dict(labels)
     return all(has.get(key) in values for key, values in selector)

@@ -20,7 +20,7 @@ Strategies = tuple[tuple[str, DeviceRequestFanOut], ...]
 """(Device type, strategy), ascending by type."""
 
 
-def strategy_fault(
+def device_fan_out_fault(
     kind: str,
     strategies: Mapping[str, DeviceRequestFanOut],
     counts: Mapping[str, int],

@@ -14,10 +14,10 @@ from placer_models.node_strategy import (
     NodeStrategy,
     StrategyNodeLoad,
     count_pod_pairs_with_new,
-    mean_share_scores,
+    mean_share_score_sum,
     node_in_use,
     score_sum_if_each_came_alone,
-    variance_scores,
+    variance_score_sum,
 )
 from placer_models.pod import PodSpec
 from placer_models.policy import CpuLocalityWish, ExclusivePolicy, Strength
@@ -466,8 +466,8 @@ WORTH: Mapping[Tier, Callable[[StrategyNodeLoad], int]] = {
     PACK_USED: score_sum_if_each_came_alone,
     SPREAD_PAIRS: count_pod_pairs_with_new,
     SPREAD_USED: score_sum_if_each_came_alone,
-    LEAST_REQUESTED: mean_share_scores,
-    MOST_BALANCED: variance_scores,
+    LEAST_REQUESTED: mean_share_score_sum,
+    MOST_BALANCED: variance_score_sum,
 }
 """What a node counts in each tier that looks at who is on it; the tier's value is the sum."""
 

@@ -142,7 +142,7 @@ def score_sum_if_each_came_alone(load: StrategyNodeLoad) -> int:
     return sum(count * mean_share_if_pod_came_alone(load, ask) for ask, count in load.new)
 
 
-def mean_share_scores(load: StrategyNodeLoad) -> int:
+def mean_share_score_sum(load: StrategyNodeLoad) -> int:
     """Return the sum of the mean shares of the new pods, with all of them there."""
     beside = sum(
         count * (others - (other == ask)) * score_added_by_one_more(load, ask, other)
@@ -152,7 +152,7 @@ def mean_share_scores(load: StrategyNodeLoad) -> int:
     return score_sum_if_each_came_alone(load) + beside
 
 
-def variance_scores(load: StrategyNodeLoad) -> int:
+def variance_score_sum(load: StrategyNodeLoad) -> int:
     """Return the sum over the new pods of the variance of their shares."""
     return sum(count * variance_score(load, ask) for ask, count in load.new)
 
@@ -172,7 +172,7 @@ def pod_cost_by_node_strategy(load: StrategyNodeLoad, ask: StrategyPodRequest) -
                 count_pod_pairs_with_new(after) - count_pod_pairs_with_new(load)
             ) + mean_share_if_pod_came_alone(load, ask)
         case NodeStrategy.LEAST_REQUESTED:
-            return mean_share_scores(after) - mean_share_scores(load)
+            return mean_share_score_sum(after) - mean_share_score_sum(load)
         case NodeStrategy.MOST_BALANCED:
             return variance_score(after, ask)
         case NodeStrategy.USABLE | NodeStrategy.EXPECTED:

@@ -9,7 +9,7 @@ from functools import cached_property
 from placer_models.affinity import AffinityTerm
 from placer_models.device import FunctionSelector, is_mig_instance
 from placer_models.device_share import DeviceShare
-from placer_models.device_strategy import Strategies, strategy_fault
+from placer_models.device_strategy import Strategies, device_fan_out_fault
 from placer_models.host_ports import HostPort
 from placer_models.limits import PodLimits
 from placer_models.network import LevelRule
@@ -258,7 +258,7 @@ class PodSpec(CachedHash):
         types = self.joint.types if self.joint else ()
         by_type, counts = dict(self.strategies), counts_asked(self.containers)
         for kind in by_type:
-            if fault := strategy_fault(kind, by_type, counts, types, dict(self.scopes)):
+            if fault := device_fan_out_fault(kind, by_type, counts, types, dict(self.scopes)):
                 raise ValueError(fault)
 
     @property

@@ -9,7 +9,7 @@ from placer_models.network import LevelRule
 from placer_models.typed import TypeChecked
 
 
-class NoPlaceStage(Enum):
+class OccupancyStage(Enum):
     """The stage from which on there is no place. The value is its wording in a sentence."""
 
     EMPTY = "on empty nodes"
@@ -69,7 +69,7 @@ class Blocked(TypeChecked):
 
     """
 
-    when: NoPlaceStage
+    when: OccupancyStage
     nodes: tuple[tuple[Blocker, int], ...]
     alone: bool = False
 
@@ -90,7 +90,7 @@ class FewMembers(TypeChecked):
 
     """
 
-    when: NoPlaceStage
+    when: OccupancyStage
     gang: str
     members: int
     minimum: int
@@ -108,7 +108,7 @@ class GroupTooLarge(TypeChecked):
 
     """
 
-    when: NoPlaceStage
+    when: OccupancyStage
     group: str
     guessed: bool = False
 
@@ -335,9 +335,9 @@ class UnplacedCause(StrEnum):
 
 
 _VERDICTS = {
-    NoPlaceStage.EMPTY: UnplacedCause.NEVER,
-    NoPlaceStage.RUNNING: UnplacedCause.NOT_NOW,
-    NoPlaceStage.PLACED: UnplacedCause.OUTVOTED,
+    OccupancyStage.EMPTY: UnplacedCause.NEVER,
+    OccupancyStage.RUNNING: UnplacedCause.NOT_NOW,
+    OccupancyStage.PLACED: UnplacedCause.OUTVOTED,
 }
 
 

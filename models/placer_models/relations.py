@@ -405,7 +405,7 @@ def stand_in_with_relations_of(spec: PodSpec, witness: PodSpec) -> PodSpec:
     return witness
 
 
-def domain_limits(spec: PodSpec, namespace: str) -> Iterator[tuple[str, DomainLimit]]:
+def domain_limits_asked_by(spec: PodSpec, namespace: str) -> Iterator[tuple[str, DomainLimit]]:
     """Yield how many pods domains may have for a pod, each with the name of its rule."""
     for relation in RELATIONS:
         for limit in relation.limits(spec, namespace):

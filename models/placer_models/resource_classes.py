@@ -70,7 +70,7 @@ def taken_by(spec: PodSpec, totals: Mapping[str, int]) -> dict[str, int]:
     return {name: amount for name, amount in taken.items() if amount}
 
 
-def resource_classes_asked_by(spec: PodSpec) -> frozenset[str]:
+def scored_resource_classes_asked_by(spec: PodSpec) -> frozenset[str]:
     """Return the resource classes that a pod asks for; its score looks at these."""
     requests = spec.requests
     asked = {_pages(pages.page_bytes) for pages in requests.hugepages}
@@ -89,14 +89,16 @@ def resource_classes_asked_by(spec: PodSpec) -> frozenset[str]:
     return frozenset(asked)
 
 
-def resource_classes_asked_by_any(specs: Iterable[PodSpec]) -> tuple[str, ...]:
+def scored_resource_classes_asked_by_any(specs: Iterable[PodSpec]) -> tuple[str, ...]:
     """Return the resource classes that any of the pods asks for, ascending."""
-    return tuple(sorted({name for spec in specs for name in resource_classes_asked_by(spec)}))
+    return tuple(
+        sorted({name for spec in specs for name in scored_resource_classes_asked_by(spec)})
+    )
 
 
 def ask_of(spec: PodSpec, classes: Sequence[str], totals: Mapping[str, int]) -> StrategyPodRequest:
     """Return what a pod asks of a node with these totals."""
-    taken, asked = taken_by(spec, totals), resource_classes_asked_by(spec)
+    taken, asked = taken_by(spec, totals), scored_resource_classes_asked_by(spec)
     return StrategyPodRequest(
         tuple(taken.get(name, 0) for name in classes),
         tuple(i for i, name in enumerate(classes) if name in asked and name in totals),

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from placer.counting.memory import memory_as_placed
+from placer.counting.memory import cell_memory_to_placement
 from placer_models.bound import pool_on_numa_nodes
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, is_same_cpu_set
@@ -21,7 +21,7 @@ from placer_models.problem.problem import Choice, Problem
 from placer_models.topology import Topology
 
 
-def containers_on_pool(
+def container_placements_on_pool(
     containers: Sequence[Container], pool: CpuSet, placed: Sequence[ContainerPlacement] = ()
 ) -> tuple[ContainerPlacement, ...]:
     """Return the containers of a pod that owns no CPU, each on all of the pool.
@@ -140,7 +140,9 @@ def divide_choice_among_containers(
         if counted:
             cpuset = pool_on_numa_nodes(pool, [numa for numa, _ in counted], node.machine.topology)
         of_cells = rows[1 : 1 + len(problem.in_cells)]
-        memory, pages = memory_as_placed(problem, numa_nodes, of_cells) if rows else ((), ())
+        memory, pages = (
+            cell_memory_to_placement(problem, numa_nodes, of_cells) if rows else ((), ())
+        )
         placed.append(
             ContainerPlacement(
                 name=container.name,
@@ -189,7 +191,7 @@ def _cpus(
     return own
 
 
-def taken_by_container(
+def container_amounts_by_cell(
     spec: PodSpec,
     places: Sequence[ContainerPlacement],
     fit: ContainerFit,

@@ -54,7 +54,7 @@ def cores_held_exclusively(node: Node, running: Iterable[RunningPod]) -> Held:
     return held
 
 
-def owners_relevant_to_affinity(running: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
+def cpu_owners_relevant_to_affinity(running: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
     """Return the pods that own CPUs and have labels or affinities of their own, by name."""
     found = [
         runner
@@ -137,7 +137,7 @@ def cores_left(node: Node, free_cpus: CpuSet, pods: Sequence[RunningPod]) -> Cor
         free_cpus,
         cores_held_exclusively(node, pods),
         numa_nodes_held_exclusively(node, pods),
-        owners_relevant_to_affinity(pods),
+        cpu_owners_relevant_to_affinity(pods),
     )
 
 

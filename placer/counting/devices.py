@@ -152,7 +152,7 @@ def _minor_of(item: tuple[int, ShareableDevice]) -> int:
     return item[0]
 
 
-def whole_device_counts(
+def whole_devices_held_by_class(
     state: NodeState, place: PodPlacement, shape: Shape
 ) -> tuple[tuple[int, ...], ...]:
     """Return for each bank how many devices of each equivalence class a placed pod has whole."""

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from placer.counting.matching import maximum_matching
-from placer_models.device import Device, FunctionSelector, admits_function
+from placer_models.device import Device, FunctionSelector, admits_virtual_function
 from placer_models.placement import DeviceGrant
 from placer_models.selectors import Labels
 
@@ -56,7 +56,7 @@ def with_virtual_functions(
         free = _free(device_of[kind, minor], held)
         chosen = match_virtual_functions(
             [
-                [vf for vf, has in free.items() if admits_function(wishes[pod][kind], has)]
+                [vf for vf, has in free.items() if admits_virtual_function(wishes[pod][kind], has)]
                 for pod, _ in places
             ]
         )

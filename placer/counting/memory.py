@@ -66,7 +66,7 @@ def memory_by_cell(problem: Problem, state: NodeState, place: PodPlacement) -> t
     return tuple(tuple(row.get(cell.numa_node, 0) for cell in state.cells) for row in rows)
 
 
-def memory_as_placed(
+def cell_memory_to_placement(
     problem: Problem, numa_nodes: Sequence[int | None], rows: Sequence[Sequence[int]]
 ) -> tuple[_Bytes, _Pages]:
     """Return amounts in cells, given dimension by dimension, in the form of placements."""
@@ -134,7 +134,7 @@ def dealt_memory(
         ]
         rows.append(split)
     homes = [cell.numa_node for cell in state.cells]
-    return [memory_as_placed(problem, homes, of_pod) for of_pod in zip(*rows, strict=True)]
+    return [cell_memory_to_placement(problem, homes, of_pod) for of_pod in zip(*rows, strict=True)]
 
 
 def split_memory_over_cells(

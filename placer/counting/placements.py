@@ -10,10 +10,10 @@ from placer.counting.container_devices import (
     divide_devices_among_containers,
 )
 from placer.counting.containers import (
-    containers_on_pool,
+    container_amounts_by_cell,
+    container_placements_on_pool,
     divide_choice_among_containers,
     divide_cpus_among_containers,
-    taken_by_container,
 )
 from placer.counting.core_pairs import core_exclusivity_of_new_pods, pick_cpus_for_exclusive_pods
 from placer.counting.cores import (
@@ -24,7 +24,11 @@ from placer.counting.cores import (
     cores_with_free_threads,
     pick_cpus,
 )
-from placer.counting.devices import assign_devices_to_pods, devices_of_shares, whole_device_counts
+from placer.counting.devices import (
+    assign_devices_to_pods,
+    devices_of_shares,
+    whole_devices_held_by_class,
+)
 from placer.counting.environment import with_environment
 from placer.counting.memory import dealt_memory, memory_by_cell
 from placer.counting.pools import (
@@ -247,7 +251,9 @@ def _containers(
             spec, one.choice, indices, len(state.cells), first_device
         )
     elif not spec.qos.owns_cpus:
-        parts = containers_on_pool(spec.containers, cpuset, home.containers if home else ())
+        parts = container_placements_on_pool(
+            spec.containers, cpuset, home.containers if home else ()
+        )
     elif home:
         parts = home.containers
     else:
@@ -365,11 +371,13 @@ def choices_from_placement(
             cores=core_takes_of_cpus(
                 node, account.cores, problem.core_tiers, problem.granularity, bind, place.cpuset
             ),
-            devices=whole_device_counts(state, place, shape),
+            devices=whole_devices_held_by_class(state, place, shape),
             pinned=memory_by_cell(problem, state, place),
             shares=devices_of_shares(state, account.devices, place, shape, opened[place.node]),
             containers=tuple(
-                taken_by_container(pod.spec, place.containers, container, node, state, problem)
+                container_amounts_by_cell(
+                    pod.spec, place.containers, container, node, state, problem
+                )
                 for container in (fit.containers if fit else ())
             ),
             pool=pool_wants_of(state, node, RunningPod(pod, place)),

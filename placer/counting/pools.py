@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from placer.counting.containers import container_with_cpuset, containers_on_pool
+from placer.counting.containers import container_placements_on_pool, container_with_cpuset
 from placer_models.bound import is_bound_by_policy, numa_nodes_bound_to, pool_on_numa_nodes
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet, cpus_without, is_same_cpu_set
@@ -355,7 +355,7 @@ def running_pods_with_current_pools(
         pool = pool_on_numa_nodes(whole, homes, node.machine.topology) if homes else whole
         containers = tuple(
             container_with_cpuset(part, container_pool_cpus(whole, part, node) or pool)
-            for part in containers_on_pool(spec.containers, pool, place.containers)
+            for part in container_placements_on_pool(spec.containers, pool, place.containers)
         )
         # A pod that floats where others are bound goes on floating, whatever becomes of the pool.
         milli = counts.get(i, () if is_bound_by_policy(spec, node) else place.cpu_milli)

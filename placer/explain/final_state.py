@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from placer.search.baseline import StartingAccounts, starting_accounts_of
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
-from placer.search.reasons.stages import NodesAtReasonStage, nodes_at_filling_stages
+from placer.search.reasons.stages import NodesAtOccupancyStage, nodes_at_occupancy_stages
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningGang, RunningPod, with_only_gangs
 from placer_models.placement import PartlyPlaced, Placed, Placement
@@ -84,7 +84,7 @@ class NodesAfter:
         settled = replace(instance, running=running, move_budget=0)
         return cls(settled, Placement(tuple(place_of.values())), starting_accounts_of(settled))
 
-    def stage(self, more: Placement, budget: Budget) -> NodesAtReasonStage:
+    def stage(self, more: Placement, budget: Budget) -> NodesAtOccupancyStage:
         """Return the nodes with what is placed, and with some more pods that waited.
 
         Raises:
@@ -92,7 +92,7 @@ class NodesAfter:
 
         """
         placement = Placement((*self.placement.pods, *more.pods))
-        *_, last = nodes_at_filling_stages(
+        *_, last = nodes_at_occupancy_stages(
             self.instance, self.instance, self.before, placement, budget
         )
         return last

@@ -8,7 +8,7 @@ from placer_models.cluster import Instance, Nodes
 from placer_models.legal import IllegalPodError
 from placer_models.pod import pods_of_gangs
 from placer_models.policy import BINDING
-from placer_models.relations import domain_limits
+from placer_models.relations import domain_limits_asked_by
 from placer_models.whatif.change import InstanceChange
 
 MOST_TRIALS = 64
@@ -33,7 +33,7 @@ def is_placing_all_ruled_out(instance: Instance, trials: ChangeTrials) -> bool:
 def has_domain_limits(instance: Instance) -> bool:
     """Return whether a pod minds domains: then another node may be another empty domain."""
     pods = pods_of_gangs(instance.gangs)
-    return any(any(domain_limits(pod.spec, pod.namespace)) for pod in pods)
+    return any(any(domain_limits_asked_by(pod.spec, pod.namespace)) for pod in pods)
 
 
 def more_changes_may_hinder(instance: Instance) -> bool:

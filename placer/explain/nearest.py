@@ -16,7 +16,7 @@ from placer.search.reasons.question import (
     OtherPods,
     PodOnNode,
     is_kept_away_by_others,
-    terms_keeping_pod_away,
+    own_terms_keeping_pod_away,
 )
 from placer.search.reasons.register import (
     REASON_RULES,
@@ -24,7 +24,7 @@ from placer.search.reasons.register import (
     rule_demands_of_pod,
 )
 from placer.search.reasons.rule import AskedAndLeft
-from placer.search.reasons.stages import NodesAtReasonStage
+from placer.search.reasons.stages import NodesAtOccupancyStage
 from placer.search.reasons.text import text_of_blocker
 from placer.state.out_of_time import OutOfTimeError
 from placer.state.requirements import PodRequirements
@@ -33,7 +33,7 @@ from placer_models.cluster import Node, RunningPod
 from placer_models.node_rules import without_node_rules
 from placer_models.placement import NamespacedName
 from placer_models.reasons import Blocker, RuleDemand
-from placer_models.relations import RELATIONS, DomainLimit, domain_limits
+from placer_models.relations import RELATIONS, DomainLimit, domain_limits_asked_by
 from placer_models.taints import UNSCHEDULABLE, untolerated
 
 PlacedKeys = frozenset[NamespacedName]
@@ -42,7 +42,7 @@ PlacedKeys = frozenset[NamespacedName]
 
 def holders_of(
     demand: RuleDemand,
-    stage: NodesAtReasonStage,
+    stage: NodesAtOccupancyStage,
     ask: PodRequirements,
     index: int,
     placed: PlacedKeys,
@@ -68,7 +68,7 @@ def holders_of(
 
 def counting_pods(
     demand: RuleDemand,
-    stage: NodesAtReasonStage,
+    stage: NodesAtOccupancyStage,
     ask: PodRequirements,
     index: int,
     placed: PlacedKeys,
@@ -79,7 +79,7 @@ def counting_pods(
     """
     spec = stage.question(ask, index).spec
     found: dict[NamespacedName, HoldingPod] = {}
-    for rule, limit in domain_limits(spec, ask.namespace):
+    for rule, limit in domain_limits_asked_by(spec, ask.namespace):
         domain = limit.domain(stage.nodes[index])
         if domain is None or (rule, limit.said) != (demand.rule, demand.word):
             continue
@@ -93,7 +93,11 @@ def counting_pods(
 
 
 def pods_in_the_way(
-    stage: NodesAtReasonStage, ask: PodRequirements, index: int, placed: PlacedKeys, budget: Budget
+    stage: NodesAtOccupancyStage,
+    ask: PodRequirements,
+    index: int,
+    placed: PlacedKeys,
+    budget: Budget,
 ) -> tuple[HoldingPod, ...]:
     """Return the pods of a node each of which alone would have to go for a pod to fit there."""
     found = []
@@ -130,7 +134,7 @@ def _kept_apart_by(asked: PodOnNode, placed: PlacedKeys) -> Iterator[HoldingPod]
             domains[key][asked.node.topology_domain(key) or ""] = (runner,)
         crowd = OtherPods((runner,), domains)
         alone = replace(asked, running=(runner,) if is_here else (), crowd=crowd)
-        if is_kept_away_by_others(alone) or any(terms_keeping_pod_away(alone)):
+        if is_kept_away_by_others(alone) or any(own_terms_keeping_pod_away(alone)):
             yield _holder(runner, placed)
 
 
@@ -183,7 +187,7 @@ class _Candidate:
 
 
 def nearest_misses(
-    stage: NodesAtReasonStage,
+    stage: NodesAtOccupancyStage,
     ask: PodRequirements,
     placed: PlacedKeys,
     budget: Budget,
@@ -251,7 +255,7 @@ def _with_a_cordoned(candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
 
 
 def _candidates(
-    stage: NodesAtReasonStage, ask: PodRequirements, budget: Budget, barred: Barred | None
+    stage: NodesAtOccupancyStage, ask: PodRequirements, budget: Budget, barred: Barred | None
 ) -> Iterator[_Candidate]:
     """Yield every node, as far as the budget lasts; what is alike is counted once."""
     known: dict[Hashable, tuple[tuple[RuleDemand, ...], int, float]] = {}
@@ -271,7 +275,7 @@ def _candidates(
 
 
 def _of_sorts(
-    stage: NodesAtReasonStage, ask: PodRequirements, budget: Budget, sorts: NodesBySort
+    stage: NodesAtOccupancyStage, ask: PodRequirements, budget: Budget, sorts: NodesBySort
 ) -> Iterator[_Candidate]:
     """Yield as many nodes of each sort as may be named or looked into, the first by their names."""
     for number, indices in enumerate(sorts):
@@ -283,7 +287,9 @@ def _of_sorts(
             yield _candidate(stage, ask, index, lacks, elsewhere, beyond, part)
 
 
-def _elsewhere(stage: NodesAtReasonStage, ask: PodRequirements, index: int) -> tuple[Blocker, ...]:
+def _elsewhere(
+    stage: NodesAtOccupancyStage, ask: PodRequirements, index: int
+) -> tuple[Blocker, ...]:
     """Return what pods elsewhere say against a node.
 
     That a limit of domains does not look at the node is nothing of its own where another rule
@@ -292,7 +298,7 @@ def _elsewhere(stage: NodesAtReasonStage, ask: PodRequirements, index: int) -> t
     asked = stage.question(ask, index)
     heeded = {
         (rule, limit.nodes_said)
-        for rule, limit in domain_limits(asked.spec, ask.namespace)
+        for rule, limit in domain_limits_asked_by(asked.spec, ask.namespace)
         if limit.domain(asked.node) is None and _looks_without_rules(rule, limit, asked)
     }
     found = stage.blockers_elsewhere(ask, index)
@@ -304,12 +310,12 @@ def _looks_without_rules(rule: str, limit: DomainLimit, asked: PodOnNode) -> boo
     spec, node = without_node_rules(asked.spec, asked.node)
     return any(
         (name, other.nodes_said) == (rule, limit.nodes_said) and other.domain(node) is not None
-        for name, other in domain_limits(spec, asked.namespace)
+        for name, other in domain_limits_asked_by(spec, asked.namespace)
     )
 
 
 def _candidate(
-    stage: NodesAtReasonStage,
+    stage: NodesAtOccupancyStage,
     ask: PodRequirements,
     index: int,
     lacks: tuple[RuleDemand, ...],
@@ -324,7 +330,7 @@ def _candidate(
 
 
 def _is_cordoned(
-    lacks: Sequence[RuleDemand], stage: NodesAtReasonStage, ask: PodRequirements, index: int
+    lacks: Sequence[RuleDemand], stage: NodesAtOccupancyStage, ask: PodRequirements, index: int
 ) -> bool:
     """Return whether a cordon is all that a node lacks: in a cluster, or in a file."""
     node, spec = stage.nodes[index], stage.question(ask, index).spec
@@ -334,7 +340,7 @@ def _is_cordoned(
 
 
 def _what_lacks(
-    stage: NodesAtReasonStage, ask: PodRequirements, index: int
+    stage: NodesAtOccupancyStage, ask: PodRequirements, index: int
 ) -> tuple[tuple[RuleDemand, ...], int, float]:
     """Return what a node lacks, and what `_Candidate` says of it."""
     lacks = tuple(stage.lacking(ask, index))
@@ -351,7 +357,7 @@ def indices_of_alike_nodes(nodes: Sequence[Node], sorts: Sorts) -> NodesBySort:
 
 
 def _part(
-    demand: RuleDemand, stage: NodesAtReasonStage, ask: PodRequirements, index: int
+    demand: RuleDemand, stage: NodesAtOccupancyStage, ask: PodRequirements, index: int
 ) -> tuple[bool, float]:
     """Return whether an empty node lacks it, too, and which part of it is missing.
 
@@ -365,14 +371,14 @@ def _part(
     return beyond, (amounts.asked - max(0, amounts.left)) / amounts.asked
 
 
-def _empty(stage: NodesAtReasonStage, index: int) -> Account:
+def _empty(stage: NodesAtOccupancyStage, index: int) -> Account:
     """Return what a node has for pods: when nothing runs there but its own system."""
     system = [one for one in stage.running[index] if one.pod.namespace == SYSTEM_NAMESPACE]
     return account_of(stage.nodes[index], system)
 
 
 def _counted(
-    one: _Candidate, stage: NodesAtReasonStage, ask: PodRequirements, placed: PlacedKeys
+    one: _Candidate, stage: NodesAtOccupancyStage, ask: PodRequirements, placed: PlacedKeys
 ) -> NearMiss:
     lacks = [_lack(demand, stage, ask, one.index, placed) for demand in one.lacks]
     for blocker in one.elsewhere:
@@ -384,7 +390,7 @@ def _counted(
 
 def _lack(
     demand: RuleDemand,
-    stage: NodesAtReasonStage,
+    stage: NodesAtOccupancyStage,
     ask: PodRequirements,
     index: int,
     placed: PlacedKeys,
@@ -409,7 +415,7 @@ def _lack(
 
 
 def _told(
-    blocker: Blocker, stage: NodesAtReasonStage, ask: PodRequirements, index: int
+    blocker: Blocker, stage: NodesAtOccupancyStage, ask: PodRequirements, index: int
 ) -> NodeLack:
     spec = stage.question(ask, index).spec
     return NodeLack(blocker.demand.name, blocker.demand.subject, text_of_blocker(blocker, spec))
@@ -417,7 +423,7 @@ def _told(
 
 def _amounts(
     demand: RuleDemand,
-    stage: NodesAtReasonStage,
+    stage: NodesAtOccupancyStage,
     ask: PodRequirements,
     index: int,
     account: Account,

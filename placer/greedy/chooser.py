@@ -21,7 +21,7 @@ from placer.greedy.taking import node_totals_allow
 from placer_models.alignment import CellAmounts, fewest_cells_holding
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
 from placer_models.policy import AlignmentPolicy
-from placer_models.problem.fits import container_pool_milli_by_cell
+from placer_models.problem.fits import pool_milli_of_containers_by_cell
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import NO_NODE, Choice, CoreTake, Fit, Shape
 
@@ -305,7 +305,7 @@ def _by_container(node: NodeState, shape: Shape, fit: Fit) -> PricedChoice | Non
             parts.devices.counts,
             parts.pinned,
             containers=parts.containers,
-            pool=container_pool_milli_by_cell(fit.containers, parts.containers)
+            pool=pool_milli_of_containers_by_cell(fit.containers, parts.containers)
             if fit.binds(shape)
             else (),
         ),

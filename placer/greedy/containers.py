@@ -20,7 +20,7 @@ from placer_models.links.best import best_device_set_among_free
 from placer_models.links.board import DeviceSet, pair_minimum, pair_sum
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.dimensions import Amounts
-from placer_models.problem.fits import ContainerFit, container_pool_milli_by_cell
+from placer_models.problem.fits import ContainerFit, pool_milli_of_containers_by_cell
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import CoreTake, Fit, Shape
 
@@ -64,7 +64,7 @@ def place_aligned_containers(node: NodeState, shape: Shape, fit: Fit) -> Aligned
             continue
         held, parts = dealt
         if fit.binds(shape) and not fits_beside_bound_pods(
-            node, shape, container_pool_milli_by_cell(fit.containers, parts)
+            node, shape, pool_milli_of_containers_by_cell(fit.containers, parts)
         ):
             continue
         found = _inside(node, shape, fit, held, picked)

@@ -21,7 +21,7 @@ from placer.greedy.columns import (
 from placer.greedy.load_bound import StrategyCostBound
 from placer.greedy.node_rows import NodeRows
 from placer.greedy.offer import AT, BY_STRATEGY, WIDTH
-from placer.greedy.shape_bound import ShapeCostBound, TermColumns, Wanted
+from placer.greedy.shape_bound import ShapeFitColumns, TermColumns, Wanted
 from placer_models.device import GPU
 from placer_models.goals import (
     BIND,
@@ -57,7 +57,7 @@ class PlacementCostBound:
 
         """
         counts = list(counts)
-        self._shapes = [(ShapeCostBound(columns, wanted), count) for wanted, count in counts]
+        self._shapes = [(ShapeFitColumns(columns, wanted), count) for wanted, count in counts]
         self._loads = [StrategyCostBound(columns, fits, count) for (_, fits), count in counts]
         pods = [(bound.shape, count) for bound, count in self._shapes]
         least: Numbers = np.zeros(columns.count, dtype=np.int64)

@@ -10,7 +10,7 @@ from placer.greedy.mig import (
     pick_mig_instances,
     usable_mig_points,
 )
-from placer.greedy.shares import pick_shares, share_giving_devices_by_class
+from placer.greedy.shares import pick_shares, share_device_counts_by_class
 from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS
 from placer_models.links.allowed import free_counts_within_scope
@@ -136,7 +136,7 @@ def fitting_devices_by_class_in_cells(
     """Return how many devices of each equivalence class of a bank the pod could have a part of."""
     bank = node.banks[position]
     if any(need.type == bank.type for need in shape.shares):
-        return share_giving_devices_by_class(node, shape, cells, position)
+        return share_device_counts_by_class(node, shape, cells, position)
     return free_devices_within(bank, cells)
 
 

@@ -57,7 +57,7 @@ TermColumns = dict[str, Numbers]
 """Name of a term -> its value for every node."""
 
 
-class ShapeCostBound:
+class ShapeFitColumns:
     """What one shape means on every node.
 
     Attributes:

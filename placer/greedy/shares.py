@@ -9,7 +9,7 @@ from itertools import compress
 from typing import NamedTuple, TypeVar
 
 from placer.greedy.inside import PlaceInside, TierCosts
-from placer_models.device import GPU, FunctionSelector, admits_function
+from placer_models.device import GPU, FunctionSelector, admits_virtual_function
 from placer_models.device_share import (
     ShareAmounts,
     share_amounts_left,
@@ -149,7 +149,7 @@ def _allowed(
         yield from free_counts_within_scope(bank.board, size, any_of, scope)
 
 
-def share_giving_devices_by_class(
+def share_device_counts_by_class(
     node: NodeState, shape: Shape, cells: Collection[int], position: int
 ) -> tuple[int, ...]:
     """Return how many devices of each equivalence class could give the pod each of its shares."""
@@ -214,7 +214,9 @@ def _after_function(
     if wanted is None:
         return device.functions
     fitting = [
-        (count, labels) for labels, count in device.functions if admits_function(wanted, labels)
+        (count, labels)
+        for labels, count in device.functions
+        if admits_virtual_function(wanted, labels)
     ]
     _, given = max(fitting)
     return tuple((labels, count - (labels == given)) for labels, count in device.functions)

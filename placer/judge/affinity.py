@@ -58,7 +58,7 @@ def _parting_domains(
     )
 
 
-def affinity(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def affinity_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """For each of its required affinities, a pod is with another pod that the affinity means.
 
     The first pod of its kind needs no other: its own affinity means it, and means no other
@@ -80,7 +80,7 @@ def affinity(scene: InstanceWithPlacement) -> Iterator[Finding]:
             )
 
 
-def anti_affinity(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def anti_affinity_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod is with no pod that its required anti-affinity means, or whose own means it."""
     domains = _Domains(scene)
     for judged, placed in scene.newcomers:
@@ -199,8 +199,8 @@ def _too_near(
 
 JUDGED = JudgedFamily(
     rules={
-        "affinity": affinity,
-        "anti-affinity": anti_affinity,
+        "affinity": affinity_breaches,
+        "anti-affinity": anti_affinity_breaches,
     },
     tiers={AFFINITY: pod_affinity_weight_lost},
 )

@@ -21,7 +21,7 @@ from placer_models.goals import ALIGNMENT
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
 
-def alignment(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def alignment_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod keeps to the NUMA nodes that its policy, or its node's, allows."""
     for judged, placed in scene.newcomers:
         if fault := _fault(judged, placed):
@@ -121,4 +121,6 @@ def _fewest_cells(cells: tuple[CellAmounts, ...], need: CellAmounts) -> int:
     return fewest_cells(cells, need) or 0
 
 
-JUDGED = JudgedFamily(rules={"alignment": alignment}, tiers={ALIGNMENT: cells_beyond_fewest})
+JUDGED = JudgedFamily(
+    rules={"alignment": alignment_breaches}, tiers={ALIGNMENT: cells_beyond_fewest}
+)

@@ -26,7 +26,7 @@ _Asked = tuple[Collection[int], int]
 """NUMA nodes, and a CPU request in milli CPUs that is shared out over them."""
 
 
-def constrained_burst(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def constrained_burst_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The pool of a ConstrainedBurst pod on its NUMA nodes holds its limit."""
     for judged in scene.entered:
         for placed in judged.placed_pods:
@@ -34,7 +34,7 @@ def constrained_burst(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 yield from _limit_is_held(judged, placed)
 
 
-def bound_pool(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def bound_pool_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A bound pod runs in all of its pool on its NUMA nodes, each of which has a CPU.
 
     The requests of the bound pods of a pool can be shared out over their NUMA nodes.
@@ -259,7 +259,7 @@ def _list(homes: Iterable[CellId]) -> str:
 
 JUDGED = JudgedFamily(
     rules={
-        "bound-pool": bound_pool,
-        "constrained-burst": constrained_burst,
+        "bound-pool": bound_pool_breaches,
+        "constrained-burst": constrained_burst_breaches,
     }
 )

@@ -30,7 +30,7 @@ class _Part(NamedTuple):
     devices: tuple[DeviceGrant, ...]
 
 
-def container_parts(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def container_parts_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Each container holds its devices, as a part of what its pod holds.
 
     If each container is aligned by itself, the same holds of all that it asks for (C12).
@@ -240,4 +240,4 @@ def _held(
     return found
 
 
-JUDGED = JudgedFamily(rules={"container-parts": container_parts})
+JUDGED = JudgedFamily(rules={"container-parts": container_parts_breaches})

@@ -10,7 +10,7 @@ from placer_models.pod import ContainerRole
 from placer_models.quantity import cpu_amount_in_words
 
 
-def containers(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def containers_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Each container has its CPUs: a part of the pod's own CPUs, or the pool."""
     for judged, placed in scene.arrivals():
         wanted = sorted(container.name for container in placed.pod.spec.containers)
@@ -71,4 +71,4 @@ def _parts_hold(placed: PlacedPod) -> Iterator[Finding]:
                 )
 
 
-JUDGED = JudgedFamily(rules={"containers": containers})
+JUDGED = JudgedFamily(rules={"containers": containers_breaches})

@@ -14,7 +14,7 @@ from placer_models.quantity import cpu_amount_in_words
 from placer_models.topology import ARM, Topology
 
 
-def cpu_count(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def cpu_count_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """An LSE or LSR pod owns exactly the CPUs it asks for, a whole number."""
     for _, placed in scene.newcomers:
         asked_milli = placed.requests.cpu_milli
@@ -27,7 +27,7 @@ def cpu_count(scene: InstanceWithPlacement) -> Iterator[Finding]:
             )
 
 
-def cpu_allocatable(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def cpu_allocatable_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Owned CPUs are online and not reserved."""
     for judged, placed in scene.newcomers:
         if outside := placed.owned - judged.inside.allocatable:
@@ -38,7 +38,7 @@ def cpu_allocatable(scene: InstanceWithPlacement) -> Iterator[Finding]:
             )
 
 
-def cpu_exclusive(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def cpu_exclusive_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A CPU has one owner at most, running pods included."""
     for judged in scene.entered:
         owner: dict[int, PlacedPod] = {}
@@ -56,7 +56,7 @@ def cpu_exclusive(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 )
 
 
-def cpu_bind(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def cpu_bind_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Required FullPCPUs takes whole cores only, required SpreadByPCPUs one CPU of a core."""
     for judged, placed in scene.newcomers:
         spec = placed.pod.spec
@@ -106,7 +106,7 @@ def _reasons(judged: JudgedNode, cpus: CpuSet) -> str:
     return ", ".join(f"{format_cpu_list(part)} ({why})" for part, why in parts if part)
 
 
-def cpus_against_policy(scene: InstanceWithPlacement) -> int:
+def cpu_count_against_policy(scene: InstanceWithPlacement) -> int:
     """Return tier ``bind``: the sum over new pods that own CPUs and only prefer a policy."""
     return sum(
         _cpus_against(judged, placed)
@@ -179,10 +179,10 @@ def _most(sizes: Iterable[int], asked: int) -> int:
 
 JUDGED = JudgedFamily(
     rules={
-        "cpu-count": cpu_count,
-        "cpu-allocatable": cpu_allocatable,
-        "cpu-exclusive": cpu_exclusive,
-        "cpu-bind": cpu_bind,
+        "cpu-count": cpu_count_breaches,
+        "cpu-allocatable": cpu_allocatable_breaches,
+        "cpu-exclusive": cpu_exclusive_breaches,
+        "cpu-bind": cpu_bind_breaches,
     },
-    tiers={BIND: cpus_against_policy},
+    tiers={BIND: cpu_count_against_policy},
 )

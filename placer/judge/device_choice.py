@@ -8,7 +8,7 @@ from operator import add
 from placer.judge.family import JudgedFamily
 from placer.judge.functions import is_wanted_virtual_function
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
-from placer.judge.shares import held_and_asked_shares
+from placer.judge.shares import shares_held_with_shares_asked
 from placer_models.device import Device, DeviceKey
 from placer_models.device_share import (
     DeviceShare,
@@ -68,7 +68,7 @@ class _Use:
                     use.whole.add((grant.type, grant.minor))
                 if not placed.new:
                     use.functions.update((grant.type, grant.minor, vf) for vf in grant.vfs)
-            for grant, asked in held_and_asked_shares(judged, placed):
+            for grant, asked in shares_held_with_shares_asked(judged, placed):
                 key = grant.type, grant.minor
                 totals = device_capacity_of(judged.inside.devices.get(key))
                 has = whole_device_amounts(totals)
@@ -115,7 +115,7 @@ def _off(use: _Use, placed: PlacedPod) -> Iterator[int]:
     """Yield for each share of a pod how far its device is off what the pod would choose."""
     judged = use.judged
     sign = 1 if placed.pod.spec.device_choice is DeviceChoicePolicy.LEAST_USED else -1
-    for grant, share in held_and_asked_shares(judged, placed):
+    for grant, share in shares_held_with_shares_asked(judged, placed):
         device = judged.inside.devices.get((grant.type, grant.minor))
         if device is None or share is None:
             continue

@@ -9,7 +9,7 @@ from placer_models.device import Device
 from placer_models.policy import DeviceScope
 
 
-def device_scope(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def device_scope_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """All devices of a type are within the scope that the pod asks for."""
     for judged, placed in scene.newcomers:
         for kind, scope in placed.pod.spec.scopes:
@@ -37,4 +37,4 @@ def _place(device: Device, scope: DeviceScope) -> int | str | None:
             return 0
 
 
-JUDGED = JudgedFamily(rules={"device-scope": device_scope})
+JUDGED = JudgedFamily(rules={"device-scope": device_scope_breaches})

@@ -8,7 +8,7 @@ from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.device_strategy import DeviceRequestFanOut
 
 
-def device_strategy(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def device_strategy_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod has all devices of a type on its node, or one at most for each group it is in."""
     for judged, placed in scene.newcomers:
         for kind, strategy in placed.pod.spec.strategies:
@@ -53,4 +53,4 @@ def _named(placed: PlacedPod, kind: str) -> str:
     return ", ".join(map(str, placed.place.minors(kind))) or "none"
 
 
-JUDGED = JudgedFamily(rules={"device-strategy": device_strategy})
+JUDGED = JudgedFamily(rules={"device-strategy": device_strategy_breaches})

@@ -8,7 +8,7 @@ from placer.judge.scene import InstanceWithPlacement, PlacedPod
 from placer_models.device import GPU
 
 
-def device_known(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def device_known_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Devices exist on the node; an id that is given is the device's own."""
     for judged, placed in scene.newcomers:
         for grant in placed.place.devices:
@@ -29,7 +29,7 @@ def device_known(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 )
 
 
-def device_health(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def device_health_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Devices that are given out are healthy."""
     for judged, placed in scene.newcomers:
         for grant in placed.place.devices:
@@ -46,7 +46,7 @@ def device_health(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 )
 
 
-def device_exclusive(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def device_exclusive_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A device has one holder, or several with a share each, running pods included."""
     for judged in scene.entered:
         holders: dict[tuple[str, int], list[tuple[PlacedPod, bool]]] = {}
@@ -67,7 +67,7 @@ def device_exclusive(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 before.append((placed, whole))
 
 
-def device_count(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def device_count_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod holds as many devices of each type as it asks for, and as many whole ones.
 
     If a strategy says how many, the rule ``device-strategy`` counts them.
@@ -103,9 +103,9 @@ def device_count(scene: InstanceWithPlacement) -> Iterator[Finding]:
 
 JUDGED = JudgedFamily(
     rules={
-        "device-known": device_known,
-        "device-health": device_health,
-        "device-exclusive": device_exclusive,
-        "device-count": device_count,
+        "device-known": device_known_breaches,
+        "device-health": device_health_breaches,
+        "device-exclusive": device_exclusive_breaches,
+        "device-count": device_count_breaches,
     }
 )

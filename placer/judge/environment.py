@@ -12,7 +12,7 @@ from placer_models.visible_devices import NO_GPU, UNNAMED_GPUS, GpuVendor
 _VENDORS = tuple(GpuVendor)
 
 
-def environment(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def environment_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Each container is shown its own GPUs and no others, and is told so if it has none."""
     for judged, placed in scene.arrivals():
         for fault in _faults(judged, placed):
@@ -81,4 +81,4 @@ def _text(minors: list[int]) -> str:
     return f"GPU {', '.join(map(str, minors))}" if minors else "no such GPU"
 
 
-JUDGED = JudgedFamily(rules={"environment": environment})
+JUDGED = JudgedFamily(rules={"environment": environment_breaches})

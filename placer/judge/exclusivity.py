@@ -68,12 +68,12 @@ def fell_back_to_pcpu_level(placed: PlacedPod, numa_nodes: _Guests) -> bool:
     )
 
 
-def pods_sharing_cores(scene: InstanceWithPlacement) -> int:
+def pod_count_sharing_cores(scene: InstanceWithPlacement) -> int:
     """Return the tier ``exclusivity.cores``."""
     return sum(_beyond_first(exclusive_pods_by_core(judged)) for judged in scene.entered)
 
 
-def pods_sharing_numa_nodes(scene: InstanceWithPlacement) -> int:
+def pod_count_sharing_numa_nodes(scene: InstanceWithPlacement) -> int:
     """Return the tier ``exclusivity.numa-nodes``."""
     return sum(_beyond_first(exclusive_pods_by_numa_node(judged)) for judged in scene.entered)
 
@@ -87,7 +87,7 @@ def _beyond_first(places: _Guests) -> int:
     return beyond
 
 
-def exclusive_cores(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def exclusive_cores_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Two pods that count as PCPULevel share no core where one of them requires it."""
     for judged in scene.entered:
         yield from _clashes(
@@ -95,7 +95,7 @@ def exclusive_cores(scene: InstanceWithPlacement) -> Iterator[Finding]:
         )
 
 
-def exclusive_numa_nodes(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def exclusive_numa_nodes_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Two pods under NUMANodeLevel share no NUMA node where one of them requires it."""
     for judged in scene.entered:
         numa_nodes = exclusive_pods_by_numa_node(judged)
@@ -130,11 +130,11 @@ def _demanding(one: PlacedPod, other: PlacedPod) -> PlacedPod | None:
 
 JUDGED = JudgedFamily(
     rules={
-        "exclusive-cores": exclusive_cores,
-        "exclusive-numa-nodes": exclusive_numa_nodes,
+        "exclusive-cores": exclusive_cores_breaches,
+        "exclusive-numa-nodes": exclusive_numa_nodes_breaches,
     },
     tiers={
-        SHARED_CORES: pods_sharing_cores,
-        SHARED_NUMA_NODES: pods_sharing_numa_nodes,
+        SHARED_CORES: pod_count_sharing_cores,
+        SHARED_NUMA_NODES: pod_count_sharing_numa_nodes,
     },
 )

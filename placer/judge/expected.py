@@ -11,7 +11,7 @@ from placer.judge.scene import (
     NodesBefore,
     PlacedPod,
 )
-from placer.judge.shares import held_and_asked_shares
+from placer.judge.shares import shares_held_with_shares_asked
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand
 from placer_models.device import GPU
 from placer_models.device_share import (
@@ -127,7 +127,7 @@ def _counted(judged: JudgedNode) -> NodeLeft:
         if has_share:
             with_shares.append(placed)
     for placed in with_shares:
-        for grant, asked in held_and_asked_shares(judged, placed):
+        for grant, asked in shares_held_with_shares_asked(judged, placed):
             if grant.type == GPU and grant.minor in left:
                 totals = device_capacity_of(judged.inside.devices[GPU, grant.minor])
                 amounts = amounts_of_share(

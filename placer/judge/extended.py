@@ -7,7 +7,7 @@ from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import InstanceWithPlacement
 
 
-def extended(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def extended_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The pods of a node ask for no more of an extended resource than the node has."""
     for judged in scene.entered:
         # Running pods may ask for more than there is: only pods that add to it are blamed.
@@ -27,4 +27,4 @@ def extended(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 )
 
 
-JUDGED = JudgedFamily(rules={"extended": extended})
+JUDGED = JudgedFamily(rules={"extended": extended_breaches})

@@ -8,7 +8,7 @@ from placer_models.device import FunctionSelector
 from placer_models.placement import DeviceGrant
 
 
-def device_functions(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def device_functions_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A share has one virtual function of its own as its pod wants it, or none if not wanted."""
     for judged, placed in scene.newcomers:
         wishes = dict(placed.pod.spec.functions)
@@ -70,4 +70,4 @@ def _functions(grant: DeviceGrant) -> str:
     return f"virtual functions {', '.join(map(str, grant.vfs))}"
 
 
-JUDGED = JudgedFamily(rules={"device-functions": device_functions})
+JUDGED = JudgedFamily(rules={"device-functions": device_functions_breaches})

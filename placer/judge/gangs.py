@@ -7,7 +7,7 @@ from placer.judge.scene import InstanceWithPlacement
 from placer_models.placement import pod_or_gang_title
 
 
-def gang_minimum(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def gang_minimum_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A gang has no members placed, or at least its minimum."""
     for gang in scene.instance.gangs:
         placed = len(scene.members.get(gang.key, {}))
@@ -16,7 +16,7 @@ def gang_minimum(scene: InstanceWithPlacement) -> Iterator[Finding]:
             yield gang_breach_finding(gang, f"has {placed} members placed; it runs {runs}")
 
 
-def gang_group(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def gang_group_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Either all gangs of a group have members placed, or none has."""
     for group in scene.instance.groups:
         without = [pod_or_gang_title(*key) for key in group.gangs if not scene.members.get(key)]
@@ -31,7 +31,7 @@ def gang_group(scene: InstanceWithPlacement) -> Iterator[Finding]:
 
 JUDGED = JudgedFamily(
     rules={
-        "gang-minimum": gang_minimum,
-        "gang-group": gang_group,
+        "gang-minimum": gang_minimum_breaches,
+        "gang-group": gang_group_breaches,
     }
 )

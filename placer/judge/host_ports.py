@@ -8,7 +8,7 @@ from placer.judge.scene import InstanceWithPlacement
 from placer_models.host_ports import ANY_IP, HostPort
 
 
-def host_ports(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def host_ports_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """No two pods of a node ask for the same port of it, on the same address or on all."""
     for judged in scene.entered:
         asking = [placed for placed in judged.placed_pods if placed.pod.spec.host_ports]
@@ -33,4 +33,4 @@ def _clash(port: HostPort, wanted: tuple[HostPort, ...]) -> bool:
     )
 
 
-JUDGED = JudgedFamily(rules={"host-ports": host_ports})
+JUDGED = JudgedFamily(rules={"host-ports": host_ports_breaches})

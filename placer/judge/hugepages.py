@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.memory import memory_breaches
+from placer.judge.memory import cell_amount_breaches
 from placer.judge.scene import InstanceWithPlacement
 
 
-def hugepages(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def hugepages_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod's pages sum to its request, and a NUMA node gives no more than it has, by size."""
-    return memory_breaches(scene, pages=True)
+    return cell_amount_breaches(scene, pages=True)
 
 
-JUDGED = JudgedFamily(rules={"hugepages": hugepages})
+JUDGED = JudgedFamily(rules={"hugepages": hugepages_breaches})

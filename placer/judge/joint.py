@@ -18,7 +18,7 @@ _Place = str | int
 PLACE_NAMES = {JointScope.SAME_PCIE: "PCIe switch", JointScope.SAME_NUMA_NODE: "NUMA node"}
 
 
-def joint(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def joint_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Where required, a place that gives a device of one type gives one of each other type."""
     for judged, placed, counts in _wishing(scene, Strength.REQUIRED):
         if fault := _fault(judged, placed, counts):
@@ -148,4 +148,6 @@ def _scope(placed: PlacedPod) -> JointScope:
     return wish.scope
 
 
-JUDGED = JudgedFamily(rules={"joint": joint}, tiers={JOINT: incomplete_joint_groups_of_pods})
+JUDGED = JudgedFamily(
+    rules={"joint": joint_breaches}, tiers={JOINT: incomplete_joint_groups_of_pods}
+)

@@ -76,7 +76,7 @@ def _sum_shortfall(judged: JudgedNode, gpus: Collection[int]) -> int:
     return (best_pair_sum(board, sum(counts)) or 0) - pair_sum(board, counts)
 
 
-def partition(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def partition_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Where the node's table is honored, a pod's GPUs are one partition of it."""
     for judged, placed in scene.newcomers:
         if judged.node.honors_table and _is_outside(judged, placed):
@@ -89,7 +89,7 @@ def partition(scene: InstanceWithPlacement) -> Iterator[Finding]:
             )
 
 
-def pods_outside_partitions(scene: InstanceWithPlacement) -> int:
+def pod_count_outside_partitions(scene: InstanceWithPlacement) -> int:
     """Return tier ``partitions``: pods whose GPUs are no partition, on nodes that prefer one."""
     prefer = PartitionPolicy.PREFER
     return sum(
@@ -104,9 +104,9 @@ def _is_outside(judged: JudgedNode, placed: PlacedPod) -> bool:
 
 
 JUDGED = JudgedFamily(
-    rules={"partition": partition},
+    rules={"partition": partition_breaches},
     tiers={
-        PARTITIONS: pods_outside_partitions,
+        PARTITIONS: pod_count_outside_partitions,
         POD_PAIR_MINIMUM: slowest_pair_shortfall,
         POD_PAIR_SUM: pod_link_sum_shortfall,
         GANG_PAIR_SUM: gang_link_sum_shortfall,

@@ -6,7 +6,7 @@ from placer.judge.family import Finding, JudgedFamily
 from placer.judge.scene import InstanceWithPlacement
 
 
-def max_pods(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def max_pods_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A node has no more pods than it takes, running pods included."""
     for judged in scene.entered:
         most = judged.node.max_pods
@@ -18,4 +18,4 @@ def max_pods(scene: InstanceWithPlacement) -> Iterator[Finding]:
             )
 
 
-JUDGED = JudgedFamily(rules={"max-pods": max_pods})
+JUDGED = JudgedFamily(rules={"max-pods": max_pods_breaches})

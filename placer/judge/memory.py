@@ -11,12 +11,12 @@ _Place = tuple[int, int]
 """A NUMA node, and a page size in bytes; 0 for memory, which is counted in bytes."""
 
 
-def memory(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def memory_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod's bytes sum to its request, and a NUMA node gives no more than it has."""
-    return memory_breaches(scene, pages=False)
+    return cell_amount_breaches(scene, pages=False)
 
 
-def memory_breaches(scene: InstanceWithPlacement, *, pages: bool) -> Iterator[Finding]:
+def cell_amount_breaches(scene: InstanceWithPlacement, *, pages: bool) -> Iterator[Finding]:
     """Yield what is wrong with the bytes, or the pages of each size, that pods hold."""
     for _, placed in scene.newcomers:
         held = _held(placed, pages=pages)
@@ -77,4 +77,4 @@ def _what(page_bytes: int) -> str:
     return f"hugepages of {format_bytes(page_bytes)}" if page_bytes else "bytes of memory"
 
 
-JUDGED = JudgedFamily(rules={"memory": memory})
+JUDGED = JudgedFamily(rules={"memory": memory_breaches})

@@ -19,7 +19,7 @@ _Part = int | str
 """A slice of a GPU, or its media engine."""
 
 
-def mig(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def mig_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A GPU in MIG mode is given out in instances that do not overlap, never whole."""
     for judged in scene.entered:
         if not judged.node.mig:
@@ -101,4 +101,4 @@ def _text(grant: DeviceGrant) -> str:
     return f"{grant.type} at start {start} of gpu {gpu}"
 
 
-JUDGED = JudgedFamily(rules={"mig": mig})
+JUDGED = JudgedFamily(rules={"mig": mig_breaches})

@@ -9,7 +9,7 @@ from placer_models.goals import MOVES
 from placer_models.placement import pod_or_gang_title
 
 
-def moves(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def moves_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Every running pod that may move has a place, and no more move than the budget allows."""
     instance = scene.instance
     if not instance.homes:
@@ -36,4 +36,4 @@ def pods_moved(scene: InstanceWithPlacement) -> int:
     return len(homes_of_moved(scene.instance, scene.placement.pods))
 
 
-JUDGED = JudgedFamily(rules={"moves": moves}, tiers={MOVES: pods_moved})
+JUDGED = JudgedFamily(rules={"moves": moves_breaches}, tiers={MOVES: pods_moved})

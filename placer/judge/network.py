@@ -12,7 +12,7 @@ from placer_models.pod import Gang
 from placer_models.policy import GatherLevel
 
 
-def domain(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def domain_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A gang that requires anything of a level is on nodes that belong to a domain of it."""
     for gang in scene.instance.gangs:
         levels = dict.fromkeys(rule.level for rule in gang.levels if rule.required)
@@ -27,7 +27,7 @@ def domain(scene: InstanceWithPlacement) -> Iterator[Finding]:
                     )
 
 
-def gather(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def gather_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The placed members of a gang that gathers are on one node, or in one domain."""
     for gang in scene.instance.gangs:
         nodes = sorted(set(scene.members.get(gang.key, {}).values()))
@@ -43,7 +43,7 @@ def gather(scene: InstanceWithPlacement) -> Iterator[Finding]:
             )
 
 
-def spread(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def spread_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """No domain has more placed members of a gang than its spreading allows."""
     for gang, rule, members in _required(scene, LevelRuleKind.SPREAD):
         for name, count in sorted(members.items()):
@@ -54,7 +54,7 @@ def spread(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 )
 
 
-def multiples(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def multiples_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The placed members of a gang in each domain are a multiple of what it asks for."""
     for gang, rule, members in _required(scene, LevelRuleKind.MULTIPLES):
         for name, count in sorted(members.items()):
@@ -109,10 +109,10 @@ def gathering_wishes_missed(scene: InstanceWithPlacement) -> int:
 
 JUDGED = JudgedFamily(
     rules={
-        "domain": domain,
-        "gather": gather,
-        "spread": spread,
-        "multiples": multiples,
+        "domain": domain_breaches,
+        "gather": gather_breaches,
+        "spread": spread_breaches,
+        "multiples": multiples_breaches,
     },
     tiers={GATHERING: gathering_wishes_missed},
 )

@@ -9,7 +9,7 @@ from placer_models.goals import NODE_PREFERENCE
 from placer_models.taints import TAINT_WEIGHT
 
 
-def node_selector(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def node_selector_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The node has each label that the pod asks for, with the value asked for."""
     for judged, placed in scene.newcomers:
         labels = dict(judged.node.labels)
@@ -20,7 +20,7 @@ def node_selector(scene: InstanceWithPlacement) -> Iterator[Finding]:
             )
 
 
-def node_affinity(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def node_affinity_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The node meets one of the terms that the pod requires, if it requires any."""
     for judged, placed in scene.newcomers:
         wanted = placed.pod.spec.node_affinity
@@ -58,8 +58,8 @@ def weights_missed(scene: InstanceWithPlacement) -> int:
 
 JUDGED = JudgedFamily(
     rules={
-        "node-selector": node_selector,
-        "node-affinity": node_affinity,
+        "node-selector": node_selector_breaches,
+        "node-affinity": node_affinity_breaches,
     },
     tiers={NODE_PREFERENCE: weights_missed},
 )

@@ -16,7 +16,7 @@ _ALLOWED = {
 """Policy of a node -> the required policy of pods that agrees with it, and what it allows."""
 
 
-def node_cpu_bind(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def node_cpu_bind_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod that owns CPUs keeps to the node's bind policy, and requires no other."""
     for judged, placed in scene.newcomers:
         if not placed.qos.owns_cpus or judged.node.cpu_bind is NodeBindPolicy.NONE:
@@ -33,7 +33,7 @@ def node_cpu_bind(scene: InstanceWithPlacement) -> Iterator[Finding]:
             )
 
 
-def arm_cpu_policy(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def arm_cpu_policy_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """On Arm no pod is under SpreadByPCPUs, ConstrainedBurst or PCPULevel."""
     for judged, placed in scene.newcomers:
         if judged.inside.topology.architecture != ARM:
@@ -76,7 +76,7 @@ def _against(judged: JudgedNode, placed: PlacedPod) -> frozenset[int]:
 
 JUDGED = JudgedFamily(
     rules={
-        "node-cpu-bind": node_cpu_bind,
-        "arm-cpu-policy": arm_cpu_policy,
+        "node-cpu-bind": node_cpu_bind_breaches,
+        "arm-cpu-policy": arm_cpu_policy_breaches,
     }
 )

@@ -24,7 +24,7 @@ from placer_models.resource_classes import (
     ask_of,
     node_load_before_new_pods,
     resource_class_totals_of_node,
-    resource_classes_asked_by_any,
+    scored_resource_classes_asked_by_any,
 )
 
 
@@ -48,7 +48,7 @@ def _runs_pods(judged: JudgedNode) -> int:
 def _load(scene: InstanceWithPlacement, judged: JudgedNode) -> StrategyNodeLoad:
     """Return the load of a node where something is new."""
     totals = resource_class_totals_of_node(judged.node)
-    classes = resource_classes_asked_by_any(placed.pod.spec for placed in judged.new)
+    classes = scored_resource_classes_asked_by_any(placed.pod.spec for placed in judged.new)
     running = [placed.pod.spec for placed in judged.placed_pods if not placed.new]
     load = node_load_before_new_pods(scene.instance.strategy, classes, totals, running)
     for placed in judged.new:

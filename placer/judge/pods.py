@@ -7,7 +7,7 @@ from placer.judge.scene import InstanceWithPlacement
 from placer_models.placement import pod_or_gang_title
 
 
-def known(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def known_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Every placed pod waits in the instance, is placed once, and its node exists."""
     placed: set[tuple[str, str]] = set()
     strange = any(place.key not in scene.waiting for place in scene.placement.pods)
@@ -43,7 +43,7 @@ def known(scene: InstanceWithPlacement) -> Iterator[Finding]:
             )
 
 
-def cordon(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def cordon_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Nothing new runs on a cordoned node."""
     for judged, placed in scene.newcomers:
         if judged.node.cordoned:
@@ -52,7 +52,7 @@ def cordon(scene: InstanceWithPlacement) -> Iterator[Finding]:
             )
 
 
-def closed(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def closed_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Nothing new runs on a node of which nobody knows what it still has."""
     for judged, placed in scene.newcomers:
         if judged.node.closed:
@@ -63,8 +63,8 @@ def closed(scene: InstanceWithPlacement) -> Iterator[Finding]:
 
 JUDGED = JudgedFamily(
     rules={
-        "known": known,
-        "cordon": cordon,
-        "closed": closed,
+        "known": known_breaches,
+        "cordon": cordon_breaches,
+        "closed": closed_breaches,
     }
 )

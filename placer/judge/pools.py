@@ -11,13 +11,13 @@ from placer_models.policy import QosClass
 from placer_models.quantity import cpu_amount_in_words
 
 
-def shared_pool(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def shared_pool_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """LS pods run on the CPUs that no pod owns, and those of them that are allocatable suffice."""
     for judged in scene.entered:
         yield from _pool_holds(judged, QosClass.LS)
 
 
-def be_pool(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def be_pool_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """BE pods run on the CPUs that no LSE pod owns, and the allocatable ones suffice."""
     for judged in scene.entered:
         yield from _pool_holds(judged, QosClass.BE)
@@ -91,7 +91,7 @@ def cpus_text(cpus: CpuSet) -> str:
 
 JUDGED = JudgedFamily(
     rules={
-        "shared-pool": shared_pool,
-        "be-pool": be_pool,
+        "shared-pool": shared_pool_breaches,
+        "be-pool": be_pool_breaches,
     }
 )

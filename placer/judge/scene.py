@@ -43,7 +43,7 @@ MOST_INSIDES = 1_000
 """How many kinds of empty nodes are kept at a time, and how many GPU sets that pods ask for."""
 
 
-class JudgedDomains(NamedTuple):
+class JudgedNodeDomains(NamedTuple):
     """Name of a node -> its domain, for nodes in one; and the name of each domain, once."""
 
     of_node: Mapping[str, str]
@@ -221,7 +221,7 @@ class NodesBefore:
         self._minima: dict[AskedGpuSet, int] = {}
         # Look -> the parts that it has seen, and what it has found in each of them.
         self._looks: dict[Any, tuple[tuple[object, ...], tuple[Any, ...]]] = {}
-        self._domains: dict[Hashable, JudgedDomains] = {}
+        self._domains: dict[Hashable, JudgedNodeDomains] = {}
 
     def then(self, nodes: tuple[Node, ...], running: PersistentTuple[Runners]) -> "NodesBefore":
         """Return nodes as they stand later, or other nodes.
@@ -300,7 +300,7 @@ class NodesBefore:
         self._looks[look] = parts, found
         return found
 
-    def domains(self, what: Hashable, domain: Callable[[Node], str | None]) -> JudgedDomains:
+    def domains(self, what: Hashable, domain: Callable[[Node], str | None]) -> JudgedNodeDomains:
         """Return the domains of the nodes, worked out once.
 
         Args:
@@ -313,7 +313,7 @@ class NodesBefore:
                 self._domains.clear()
             found = ((name, domain(judged.node)) for name, judged in self.judged_nodes.items())
             of_node = {name: there for name, there in found if there is not None}
-            self._domains[what] = JudgedDomains(of_node, tuple(dict.fromkeys(of_node.values())))
+            self._domains[what] = JudgedNodeDomains(of_node, tuple(dict.fromkeys(of_node.values())))
         return self._domains[what]
 
 

@@ -17,7 +17,7 @@ from placer_models.device_share import (
 from placer_models.placement import DeviceGrant
 
 
-def device_share(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def device_share_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Each share is one that its pod asks for, and the shares of a device fit it together."""
     for judged in scene.entered:
         yield from _sums(judged)
@@ -32,7 +32,7 @@ def _sums(judged: JudgedNode) -> Iterator[Finding]:
     for placed in judged.placed_pods:
         if not any((grant.type, grant.minor) in added_to for grant in placed.place.devices):
             continue
-        for grant, asked in held_and_asked_shares(judged, placed):
+        for grant, asked in shares_held_with_shares_asked(judged, placed):
             key = grant.type, grant.minor
             totals = device_capacity_of(judged.inside.devices.get(key))
             amounts = amounts_of_share(asked or grant.share or DeviceShare(), totals)
@@ -67,7 +67,7 @@ def _sums(judged: JudgedNode) -> Iterator[Finding]:
             )
 
 
-def held_and_asked_shares(
+def shares_held_with_shares_asked(
     judged: JudgedNode, placed: PlacedPod
 ) -> Iterator[tuple[DeviceGrant, DeviceShare | None]]:
     """Yield each share that the pod holds, with the share asked for that it stands for, if any.
@@ -130,4 +130,4 @@ def _all_of(totals: DeviceCapacity) -> str:
     return " and ".join(parts) or "unknown memory"
 
 
-JUDGED = JudgedFamily(rules={"device-share": device_share})
+JUDGED = JudgedFamily(rules={"device-share": device_share_breaches})

@@ -7,7 +7,7 @@ from placer.judge.open_nodes import untolerated_taints
 from placer.judge.scene import InstanceWithPlacement
 
 
-def taints(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def taints_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The pod tolerates each taint of its node that keeps new pods off."""
     for judged, placed in scene.newcomers:
         tolerations = placed.pod.spec.tolerations
@@ -20,4 +20,4 @@ def taints(scene: InstanceWithPlacement) -> Iterator[Finding]:
             )
 
 
-JUDGED = JudgedFamily(rules={"taints": taints})
+JUDGED = JudgedFamily(rules={"taints": taints_breaches})

@@ -40,7 +40,7 @@ class _Spread(NamedTuple):
     tolerations: tuple[Toleration, ...]
 
 
-def topology_spread(scene: InstanceWithPlacement) -> Iterator[Finding]:
+def topology_spread_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """A pod's domain has at most the allowed skew more pods than the domain with the fewest.
 
     What running pods ask of each other is never blamed.
@@ -145,5 +145,6 @@ def _finding(judged: JudgedNode, placed: PlacedPod, what: str) -> Finding:
 
 
 JUDGED = JudgedFamily(
-    rules={"topology-spread": topology_spread}, tiers={TOPOLOGY_SPREAD: pods_beyond_spread_skew}
+    rules={"topology-spread": topology_spread_breaches},
+    tiers={TOPOLOGY_SPREAD: pods_beyond_spread_skew},
 )

@@ -20,7 +20,7 @@ from placer_models.kubernetes.join import NodeFromObjects
 from placer_models.kubernetes.object_fields import IllegalPodObjectError, ObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import PodRequestContext
-from placer_models.kubernetes.pod_spec import ReadPodSpec, asked_by, may_own_cpus
+from placer_models.kubernetes.pod_spec import ReadPodSpec, may_own_cpus, read_kube_pod_spec
 from placer_models.kubernetes.topology import NodeResourceTopologyPart
 from placer_models.placement import DeviceGrant
 from placer_models.pod import PodSpec
@@ -177,17 +177,17 @@ class BoundPodReader:
             self._hide_cpus(part)
         if not claimed:
             return cpus
-        milli = asked_by(part, self.reading, owns_cpus=True).spec.requests.cpu_milli
+        milli = read_kube_pod_spec(part, self.reading, owns_cpus=True).spec.requests.cpu_milli
         return claimed if milli == 1000 * len(claimed) else cpus
 
     def _asked(self, part: KubePod, cpus: CpuSet) -> ReadPodSpec:
         """Return what a pod asks for; it shares CPUs if none are named as its own."""
         owns = bool(cpus) or (self.joined.kubelet_is_static and may_own_cpus(part))
-        asked = asked_by(part, self.reading, owns_cpus=owns)
+        asked = read_kube_pod_spec(part, self.reading, owns_cpus=owns)
         if cpus or not asked.spec.qos.owns_cpus:
             return asked
         self._hide_cpus(part)
-        asked = asked_by(part, self.reading)
+        asked = read_kube_pod_spec(part, self.reading)
         return replace(asked, spec=_shared(asked.spec)) if asked.spec.qos.owns_cpus else asked
 
     def _hide_cpus(self, part: KubePod) -> None:

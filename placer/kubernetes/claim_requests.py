@@ -6,7 +6,7 @@ from placer.kubernetes.pod_claims import PodClaims, ResolvedClaimRequest
 from placer_models.kubernetes.listed_devices import (
     CPU_CAPACITY,
     SEVERAL_CPUS,
-    is_device_of_all_cpus,
+    is_cpu_group_of_whole_node,
 )
 from placer_models.kubernetes.resource_claim import ClaimPart, ClaimRequest
 
@@ -85,7 +85,7 @@ def _cpus_asked(request: ClaimRequest, match: MatchingDevices) -> tuple[int, str
     sizes_milli = {asked_milli} if asked_milli else set()
     if not asked_milli:
         devices = [one.listed for devices in match.nodes.values() for one in devices]
-        if request.count is not None and all(map(is_device_of_all_cpus, devices)):
+        if request.count is not None and all(map(is_cpu_group_of_whole_node, devices)):
             return count, ""
         sizes_milli = {one.capacity_milli[CPU_CAPACITY] for one in devices}
     if count != 1:

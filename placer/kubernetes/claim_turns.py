@@ -32,7 +32,7 @@ class PickedAlternatives:
         return groups[self.picks[place] if place < len(self.picks) else 0]
 
 
-def try_claim_combinations(look: Callable[[PickedAlternatives], T]) -> Iterator[T]:
+def results_of_claim_combinations(look: Callable[[PickedAlternatives], T]) -> Iterator[T]:
     """Yield what is found with each combination, the best first, up to `MOST_TURNS`."""
     turn = PickedAlternatives()
     for _ in range(MOST_TURNS):

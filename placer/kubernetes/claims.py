@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from placer.kubernetes.alternatives import AlternativeChooser
 from placer.kubernetes.claim_requests import resolved_claim_request
-from placer.kubernetes.claim_turns import PickedAlternatives, try_claim_combinations
+from placer.kubernetes.claim_turns import PickedAlternatives, results_of_claim_combinations
 from placer.kubernetes.device_matches import DeviceMatches, MatchingDevices
 from placer.kubernetes.device_pools import PublishedDevices
 from placer.kubernetes.node_set_labels import SyntheticNodeLabelMaker
@@ -36,7 +36,7 @@ from placer_models.kubernetes.object_fields import object_title
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_claims import PodClaim
 from placer_models.kubernetes.pod_containers import PodRequestContext
-from placer_models.kubernetes.pod_spec import ReadPodSpec, asked_by
+from placer_models.kubernetes.pod_spec import ReadPodSpec, read_kube_pod_spec
 from placer_models.kubernetes.resource_claim import (
     KIND,
     MOST_CONSUMERS,
@@ -147,7 +147,7 @@ class WaitingPodClaims:
         lacks = []
         if found.cpus:
             selected = asked.spec.node_selector
-            asked = asked_by(part, reading, owns_cpus=True, select=selected)
+            asked = read_kube_pod_spec(part, reading, owns_cpus=True, select=selected)
             milli = asked.spec.requests.cpu_milli + asked.shared_milli
             if not asked.spec.qos.owns_cpus or milli != 1000 * found.cpus:
                 lacks.append(
@@ -175,7 +175,7 @@ class WaitingPodClaims:
 
         A pod may ask for other devices on other nodes, and for nothing else.
         """
-        tried = list(try_claim_combinations(lambda turn: self._in_turn(part, turn)))
+        tried = list(results_of_claim_combinations(lambda turn: self._in_turn(part, turn)))
         served = [
             found
             for found in tried
@@ -296,7 +296,7 @@ class WaitingPodClaims:
             self._spec(claim.identity.title, claim.spec, claim, one, found, turn)
             return found
 
-        first, *others = try_claim_combinations(asked)
+        first, *others = results_of_claim_combinations(asked)
         served = [found.nodes for found in others if found.nodes and not found.lacks]
         if first.nodes is not None:
             first.nodes = first.nodes.union(*served)

@@ -14,7 +14,7 @@ from placer_models.kubernetes.listed_devices import (
     CPU_IDS,
     CPU_MACHINE,
     CPU_NUMA,
-    is_device_of_all_cpus,
+    is_cpu_group_of_whole_node,
 )
 from placer_models.kubernetes.resource_slice import MULTIPLE
 from placer_models.kubernetes.topology import NodeResourceTopologyPart
@@ -87,7 +87,7 @@ def _one(
     if listed.taints:
         return replace(found, why=f"with the taint {', '.join(listed.taints)}")
     numa = here[0].numa_node
-    if not is_device_of_all_cpus(listed) and here == [
+    if not is_cpu_group_of_whole_node(listed) and here == [
         cpu for cpu in known if cpu.numa_node == numa
     ]:
         return replace(found, device=Device(CPU_GROUP, numa, numa_node=numa))

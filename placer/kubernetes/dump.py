@@ -37,7 +37,7 @@ from placer_models.files.documents import shown_file_name
 from placer_models.files.errors import InputError
 from placer_models.kubernetes.counted_devices import (
     amounts_as_counted_devices,
-    node_labels_if_devices_listed,
+    labels_of_node_listing_devices,
 )
 from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.join import NodeFromObjects, joined_node
@@ -186,7 +186,7 @@ def instance_of(
             node.offer([(REQUESTED_CPU, objects.nodes[name].allocatable.cpu_milli or 0)])
         node.label([*claims.labels(name), *volumes.labels(name)])
         node.label(reading.around.labels(dict(one.node.labels)))
-        node.label(node_labels_if_devices_listed(one, reading.counted))
+        node.label(labels_of_node_listing_devices(one, reading.counted))
         node.label([EVERY_NODE] if objects.doubts.widened else [])
         node.offer(volumes.amounts(name))
         strangers.withhold(node, objects, summary)

@@ -15,7 +15,7 @@ from placer_models.kubernetes.object_fields import IllegalPodObjectError, Object
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import PodRequestContext
 from placer_models.kubernetes.pod_gang import GangRef
-from placer_models.kubernetes.pod_spec import ReadPodSpec, asked_by
+from placer_models.kubernetes.pod_spec import ReadPodSpec, read_kube_pod_spec
 from placer_models.kubernetes.priority import SYSTEM_PRIORITIES
 from placer_models.left_out import IllegalPods, LeftOut, LegalGangs, without_illegal_pods
 from placer_models.legal import illegal_pods
@@ -87,7 +87,7 @@ def gangs_of(
     nominated = [part for part in objects.pods.values() if part.expected]
     for part in claims.in_turn(waiting):
         try:
-            asked = asked_by(part, reading)
+            asked = read_kube_pod_spec(part, reading)
             asked = volumes.with_volumes(part, claims.with_claims(part, asked, reading))
         except IllegalPodObjectError as error:
             illegal[part.identity.key] = _illegal(part, error, objects, summary)

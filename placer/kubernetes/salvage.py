@@ -9,7 +9,7 @@ from placer_models.annotations.names import DEVICE_ALLOCATED, MEMORY_STATUS, RES
 from placer_models.kubernetes.names import GANG_NAMES, POD_GROUP_LABELS
 from placer_models.kubernetes.node import KubeNode, node_part
 from placer_models.kubernetes.node_access import resource_slice_nodes
-from placer_models.kubernetes.object_fields import Object, ObjectError, ObjectField
+from placer_models.kubernetes.object_fields import Object, ObjectError, ObjectFieldValue
 from placer_models.kubernetes.pod import ENDED, KubePod, pod_part
 from placer_models.kubernetes.pod_gang import GangRef, gang_of
 from placer_models.kubernetes.pod_terms import affinity_terms
@@ -88,7 +88,7 @@ def unreadable_bound_pod(found: Object, node: str, doubts: UnreadableObjects) ->
     if metadata.get("deletionTimestamp") is not None:
         bare["deletionTimestamp"] = "now"
     try:
-        pod_volumes(ObjectField(title, {"volumes": spec.get("volumes")}), str(name))
+        pod_volumes(ObjectFieldValue(title, {"volumes": spec.get("volumes")}), str(name))
         volumes = spec.get("volumes")
     except ObjectError:
         doubts.holders.add(str(namespace))
@@ -144,7 +144,7 @@ def _is_term(item: Mapping[str, object], title: str) -> bool:
     apart = {"podAntiAffinity": {_REQUIRED: [item]}}
     try:
         return bool(
-            list(affinity_terms(ObjectField(title, apart), "default", (), []))
+            list(affinity_terms(ObjectFieldValue(title, apart), "default", (), []))
         ) or not item.get("labelSelector")
     except ObjectError:
         return False
@@ -197,7 +197,7 @@ def _gang_unread(
 ) -> GangRef | None:
     """Return the gang of a pod that cannot be read, as far as it can be told."""
     try:
-        ref = gang_of(ObjectField(title, found), namespace)
+        ref = gang_of(ObjectFieldValue(title, found), namespace)
     except ObjectError as error:
         metadata = _mapping(found.get("metadata"))
         labels = _texts(metadata.get("labels"))
@@ -247,7 +247,7 @@ def note_unreadable_object(kind: str, found: Object, doubts: UnreadableObjects) 
 
 
 def _slice_unread(spec: Mapping[str, object]) -> UnreadSlice:
-    root = ObjectField("", spec)
+    root = ObjectFieldValue("", spec)
     pool = access = None
     with suppress(ObjectError):
         driver, name = root.get("driver").text(""), root.get("pool", "name").text("")

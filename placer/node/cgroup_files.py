@@ -59,7 +59,7 @@ class CgroupFiles(Protocol):
         """Return what tells this tree of cgroups from any other, wherever it is mounted."""
 
 
-class KernelCgroupFiles:
+class KernelCgroupFileAccess:
     """The kernel's own cgroup files.
 
     A path is walked part by part from the mount, without following a symbolic link and

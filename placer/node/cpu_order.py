@@ -69,7 +69,7 @@ def qos_classes_may_not_share_cpu(one: QosClass, other: QosClass) -> bool:
     return QosClass.LSR in classes and QosClass.BE not in classes
 
 
-def ordered_cpu_steps(
+def cpu_handover_steps(
     holders: Sequence[ContainerCpuMove], shared: CpuSet
 ) -> tuple[CpusetStep, ...]:
     """Return the steps, in order, by which containers get their CPUs.

@@ -93,7 +93,7 @@ def node_placement_faults(document: NodePlacement) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def pod_owning_offline_cpus(document: NodePlacement, online: CpuSet) -> str | None:
+def offline_owned_cpus_fault(document: NodePlacement, online: CpuSet) -> str | None:
     """Return in words which pod owns CPUs that are not online, or None if no pod does."""
     for one in document.pods:
         if not one.pod.spec.qos.owns_cpus:

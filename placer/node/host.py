@@ -10,7 +10,10 @@ from placer.node.cgroups import is_system_unit, is_systemd_unit
 from placer.node.errors import RefusedByNodeError
 from placer.node.systemd_units import SystemdInterface
 from placer_models.cpuset import CpuSet, parse_cpu_list
-from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT, path_below
+from placer_models.kubernetes.checkpoints.checkpoint_files import (
+    KUBELET_ROOT,
+    path_under_kubelet_root,
+)
 from placer_models.kubernetes.checkpoints.cpu_manager import (
     CPU_MANAGER_STATE,
     read_cpu_manager_state,
@@ -102,12 +105,12 @@ def read_host(root: Path = Path("/"), *, kubelet_root: str = KUBELET_ROOT) -> Ho
     """
     present = root / "sys/devices/system/cpu/present"
     cpus, fault = _checkpoint(
-        root, path_below(kubelet_root, CPU_MANAGER_STATE), read_cpu_manager_state
+        root, path_under_kubelet_root(kubelet_root, CPU_MANAGER_STATE), read_cpu_manager_state
     )
     memory, memory_fault = _checkpoint(
-        root, path_below(kubelet_root, MEMORY_MANAGER_STATE), read_memory_manager_state
+        root, path_under_kubelet_root(kubelet_root, MEMORY_MANAGER_STATE), read_memory_manager_state
     )
-    held_file = path_below(kubelet_root, DEVICE_MANAGER_CHECKPOINT)
+    held_file = path_under_kubelet_root(kubelet_root, DEVICE_MANAGER_CHECKPOINT)
     devices, held_fault = _checkpoint(root, held_file, read_device_manager_checkpoint)
     return HostMachine(
         socket.gethostname(),

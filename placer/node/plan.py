@@ -19,9 +19,9 @@ from placer.node.cgroups import (
     parse_cpuset,
 )
 from placer.node.container_roots import OUR_ROOT, check_cgroup_root_path
-from placer.node.cpu_order import ContainerCpuMove, NoOrderError, ordered_cpu_steps
+from placer.node.cpu_order import ContainerCpuMove, NoOrderError, cpu_handover_steps
 from placer.node.current_values import ContainerLeaf, ContainerLeafReader
-from placer.node.document import node_placement_faults, pod_owning_offline_cpus
+from placer.node.document import node_placement_faults, offline_owned_cpus_fault
 from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
 from placer.node.held_devices import kubelet_device_conflicts
 from placer.node.host import HostMachine
@@ -30,7 +30,7 @@ from placer.node.operations import SUBTREE, CgroupOperation, CgroupOperationKind
 from placer.node.pools import pools_of
 from placer.node.render.cgroup import cgroup_settings
 from placer.node.settings import SettingWritePlanner
-from placer.node.targets import container_targets
+from placer.node.targets import desired_container_cgroups
 from placer.node.ways import CgroupWriteAccess
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.node_placement import NodePlacement
@@ -136,7 +136,7 @@ class _Planner:
         self._make_do = make_do
         self._trusted = trusted
         self._host = host
-        if not make_do and (wrong := pod_owning_offline_cpus(document, self._online)):
+        if not make_do and (wrong := offline_owned_cpus_fault(document, self._online)):
             raise RefusedByNodeError(wrong)
         self._settings = SettingWritePlanner(cgroups, host, root)
         self._shared = pools_of(document).shared & self._online
@@ -182,7 +182,9 @@ class _Planner:
     def _wanted(self, reader: ContainerLeafReader) -> Iterator[ContainerLeaf]:
         """Yield the cgroup of each container, or several if those of its pod are not told apart."""
         by_cgroup: dict[str, ContainerLeaf] = {}
-        for target in container_targets(self._document, self._online, make_do=self._make_do):
+        for target in desired_container_cgroups(
+            self._document, self._online, make_do=self._make_do
+        ):
             found = reader.find(target)
             if found.why_not:
                 self._leave_alone(target.title, found.why_not)
@@ -432,7 +434,7 @@ class _Planner:
             for leaf in self._leaves
         ]
         try:
-            steps = ordered_cpu_steps(holders, self._shared)
+            steps = cpu_handover_steps(holders, self._shared)
         except NoOrderError as error:
             raise RefusedByNodeError(str(error)) from None
         last = {step.holder: n for n, step in enumerate(steps)}

@@ -28,7 +28,10 @@ from placer.node.operations import CgroupOperation, CgroupOperationKind
 from placer.node.plan import CgroupPlan
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
-from placer_models.instance.node_file import node_placement_to_dict, read_node_placement
+from placer_models.instance.node_file import (
+    node_placement_document_to_dict,
+    read_node_placement_document,
+)
 from placer_models.node_placement import NodePlacement
 
 JOURNAL, COMMITTED, APPLIED, OBSERVE_ONLY = (
@@ -155,7 +158,7 @@ class AppliedStateFolder:
     def _written(self, document: NodePlacement) -> str:
         """Return a document as text; that of the last document is cached."""
         if self._text is None or self._text[0] is not document:
-            tree = node_placement_to_dict(document)
+            tree = node_placement_document_to_dict(document)
             self._text = document, json.dumps(tree, separators=(",", ":"))
         return self._text[1]
 
@@ -172,7 +175,9 @@ class AppliedStateFolder:
 
     def _document(self, tree: object, name: str) -> NodePlacement:
         try:
-            return read_node_placement(documents_of(json.dumps(tree), self.folder / name)[0])
+            return read_node_placement_document(
+                documents_of(json.dumps(tree), self.folder / name)[0]
+            )
         except InputError as error:
             raise self._unreadable(name, str(error)) from None
 

@@ -56,7 +56,7 @@ class ContainerTarget:
         return f"{self.one.pod.title}/{self.container}"
 
 
-def container_targets(
+def desired_container_cgroups(
     document: NodePlacement, online: CpuSet | None = None, *, make_do: bool = False
 ) -> tuple[ContainerTarget, ...]:
     """Return what each container gets, in the order of the document.

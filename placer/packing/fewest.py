@@ -50,7 +50,7 @@ def pack_into_fewest_bins(
         if bound < len(best) - there and all(fresh.fits(fresh.room, item) for item in items):
             best = min(best, filled_by_diving(packing, pricing), key=len)
         while bound < len(best) - there:
-            found = pack_into(packing, there + bound, limit, prices)
+            found = exact_filling(packing, there + bound, limit, prices)
             if found is not None:
                 return FewestBinsFilling(found, bound)
             bound += 1
@@ -59,7 +59,7 @@ def pack_into_fewest_bins(
     return FewestBinsFilling(best, bound)
 
 
-def pack_into(
+def exact_filling(
     packing: PackingProblem, bins: int, limit: StepBudget, prices: ItemPrices | None = None
 ) -> Filling | None:
     """Return a filling with that many bins in all, or None if there is none.

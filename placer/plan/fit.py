@@ -18,7 +18,7 @@ from placer.search.baseline import StartingAccounts, starting_accounts_of
 from placer.search.budget import Budget
 from placer.search.judged import RejectedPlacement, realise_and_judge
 from placer.search.options import Engine, SolveOptions
-from placer.search.reasons.stages import nodes_at_filling_stages
+from placer.search.reasons.stages import nodes_at_occupancy_stages
 from placer.search.reasons.text import text_of_blocker
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -377,7 +377,7 @@ class _Stops:
         asked = replace(found.instance, running=(*found.instance.running, *came), gangs=(gang,))
         budget = Budget(SolveOptions(time_limit_s=max(1.0, end_s - monotonic()), workers=1))
         baseline = starting_accounts_of(asked)
-        stages = nodes_at_filling_stages(asked, asked, baseline, Placement(()), budget)
+        stages = nodes_at_occupancy_stages(asked, asked, baseline, Placement(()), budget)
         self._stage = stages[1]
         self._ask = PodRequirements(pod.spec, (), pod.namespace)
         self._known: dict[object, tuple[str, str]] = {}

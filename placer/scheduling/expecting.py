@@ -10,8 +10,8 @@ from threading import Lock
 
 from placer.counting.account import Account
 from placer.counting.left import node_left
-from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.expectation import Expectation
+from placer.scheduling.scheduler_state import SchedulerState
 from placer.search.scored import expected_shape_prices_on
 from placer_models.cluster import Nodes
 from placer_models.demand import ExpectedDemand, ExpectedShape
@@ -140,7 +140,7 @@ class Expecting:
                 if len(found.pods) > MOST_ARRIVED:
                     del found.pods[next(iter(found.pods))]
 
-    def demand_on(self, state: ClusterState) -> ExpectedDemand:
+    def demand_on(self, state: SchedulerState) -> ExpectedDemand:
         """Return the demand to place by, with prices as the state is now, or was a while ago."""
         with self._lock:
             idle_milli = self._idle.total(state.accounts)

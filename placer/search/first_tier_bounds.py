@@ -70,7 +70,7 @@ def bound_first_tiers(
     return bounds
 
 
-def note_tier_limits(
+def note_tier_bottlenecks(
     known: BoundOrigins,
     problem: Problem,
     values: Sequence[int],

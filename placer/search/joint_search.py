@@ -26,7 +26,11 @@ from placer.search.equal_pods import best_split_of_equal_pods
 from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignment_count, search_exactly
 from placer.search.exchanges.lots import exchange_lots_of
 from placer.search.exchanges.placed import place_more_pods
-from placer.search.first_tier_bounds import bound_first_tiers, note_tier_limits, relaxed_tier_count
+from placer.search.first_tier_bounds import (
+    bound_first_tiers,
+    note_tier_bottlenecks,
+    relaxed_tier_count,
+)
 from placer.search.judged import (
     RejectedPlacement,
     ValidPlacement,
@@ -341,7 +345,7 @@ class JointSearch:
             self.bounds[:count] = bound_first_tiers(
                 self.problem, self.best.values, self.bounds, self.budget
             )
-        note_tier_limits(self.known, self.problem, self.best.values, self.bounds, self.budget)
+        note_tier_bottlenecks(self.known, self.problem, self.best.values, self.bounds, self.budget)
 
     def open_fewer(self) -> None:
         """Open fewer nodes by patterns of full ones, and bound how many are needed."""

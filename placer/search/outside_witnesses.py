@@ -13,7 +13,7 @@ from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.relations import (
     Askers,
-    domain_limits,
+    domain_limits_asked_by,
     outside_pod_finder,
     self_affinity_terms,
     stand_in_with_relations_of,
@@ -91,7 +91,9 @@ def closed_copies_of_outside_nodes(
     """
     names = {runner.placement.node for runner in witnesses}
     asked = {
-        limit for namespace, spec in _askers(gangs) for _, limit in domain_limits(spec, namespace)
+        limit
+        for namespace, spec in _askers(gangs)
+        for _, limit in domain_limits_asked_by(spec, namespace)
     }
     for limit in asked:
         known = {limit.domain(node) for node in nodes if node.name in names | inside}

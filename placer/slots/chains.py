@@ -6,7 +6,7 @@ from placer.slots.graph import DEFAULT_GROUP, Chaining, EdgeExchange, EdgePartit
 from placer.slots.wiring import WiredJob
 
 
-def slot_sharing_group_names(job: JobGraph, wiring: WiredJob) -> tuple[str, ...]:
+def slot_sharing_group_by_operator(job: JobGraph, wiring: WiredJob) -> tuple[str, ...]:
     """Return each operator's slot sharing group by name.
 
     An operator that names none takes the group that all its inputs share, else the

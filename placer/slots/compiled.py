@@ -33,7 +33,7 @@ class OperatorChain:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorChainEdge:
+class EdgeBetweenChains:
     """Data from one chain to another.
 
     Attributes:
@@ -169,7 +169,7 @@ class CompiledJob:
     mode: ExecutionMode
     operators: tuple[str, ...]
     chains: tuple[OperatorChain, ...]
-    links: tuple[OperatorChainEdge, ...]
+    links: tuple[EdgeBetweenChains, ...]
     regions: tuple[PipelinedRegion, ...]
     groups: tuple[ChainsSharingSlots, ...]
     chain_of: tuple[int, ...]

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from placer.slots.chains import operator_chains, slot_sharing_group_names
+from placer.slots.chains import operator_chains, slot_sharing_group_by_operator
 from placer.slots.check import job_graph_faults
 from placer.slots.compiled import (
     ChainsSharingSlots,
     CompiledJob,
+    EdgeBetweenChains,
     Fractions,
     OperatorChain,
-    OperatorChainEdge,
     PipelinedRegion,
     RegionGang,
 )
@@ -54,7 +54,9 @@ def compile_job(job: JobGraph) -> CompiledJob:
     if job.semantics is SlotResourceSemantics.FLIP_53:
         refuse_partly_stated_resources(job)
     else:
-        refuse_partly_stated_slot_groups(job, slot_sharing_group_names(job, index_job_graph(job)))
+        refuse_partly_stated_slot_groups(
+            job, slot_sharing_group_by_operator(job, index_job_graph(job))
+        )
     return compile_unchecked_job(job)
 
 
@@ -69,7 +71,7 @@ def compile_unchecked_job(job: JobGraph) -> CompiledJob:
 
     """
     wiring = index_job_graph(job)
-    names = slot_sharing_group_names(job, wiring)
+    names = slot_sharing_group_by_operator(job, wiring)
     parts = operator_chains(job, wiring, names)
     chain_of = part_index_by_item(parts, len(job.operators))
     links = _links(job, wiring, chain_of)
@@ -101,10 +103,10 @@ def compile_unchecked_job(job: JobGraph) -> CompiledJob:
 
 def _links(
     job: JobGraph, wiring: WiredJob, chain_of: Sequence[int]
-) -> tuple[OperatorChainEdge, ...]:
+) -> tuple[EdgeBetweenChains, ...]:
     """Return the edges that chaining left over, between chains."""
     return tuple(
-        OperatorChainEdge(
+        EdgeBetweenChains(
             chain_of[wire.producer],
             chain_of[wire.consumer],
             wire.partition,
@@ -119,7 +121,7 @@ def _chains(
     job: JobGraph,
     parts: Sequence[tuple[int, ...]],
     names: Sequence[str],
-    links: Sequence[OperatorChainEdge],
+    links: Sequence[EdgeBetweenChains],
 ) -> tuple[OperatorChain, ...]:
     parallelism = [job.operators[part[0]].parallelism for part in parts]
     network = network_memory_of_chains(links, parallelism, job.network)

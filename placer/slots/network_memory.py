@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from placer.slots.compiled import OperatorChainEdge
+from placer.slots.compiled import EdgeBetweenChains
 from placer.slots.graph import EdgeExchange, EdgePartition, NetworkBuffers
 
 
 def network_memory_of_chains(
-    links: Sequence[OperatorChainEdge], parallelism: Sequence[int], network: NetworkBuffers
+    links: Sequence[EdgeBetweenChains], parallelism: Sequence[int], network: NetworkBuffers
 ) -> list[int]:
     """Return for each chain the network memory of one subtask.
 

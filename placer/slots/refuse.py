@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from placer.slots.compiled import ChainsSharingSlots, OperatorChainEdge
+from placer.slots.compiled import ChainsSharingSlots, EdgeBetweenChains
 from placer.slots.errors import JobFault, JobGraphError
 from placer.slots.graph import DEFAULT_GROUP, HYBRIDS, JobGraph
 from placer.slots.resources import UNKNOWN
@@ -55,7 +55,7 @@ def refuse_partly_stated_slot_groups(job: JobGraph, names: Sequence[str]) -> Non
 
 
 def refuse_groups_with_hybrid_edges(
-    job: JobGraph, names: Sequence[str], links: Sequence[OperatorChainEdge]
+    job: JobGraph, names: Sequence[str], links: Sequence[EdgeBetweenChains]
 ) -> None:
     """Refuse a group of the user's own beside hybrid exchanges.
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from itertools import count
 
-from placer.slots.compiled import OperatorChainEdge, PipelinedRegion, RegionDependencyCycle
+from placer.slots.compiled import EdgeBetweenChains, PipelinedRegion, RegionDependencyCycle
 from placer.slots.graph import EdgeExchange
 
 
 def pipelined_regions_of(
-    chains: int, links: Sequence[OperatorChainEdge]
+    chains: int, links: Sequence[EdgeBetweenChains]
 ) -> tuple[PipelinedRegion, ...]:
     """Return the connected parts of the graph whose edges are the pipelined links."""
     root = list(range(chains))
@@ -39,7 +39,7 @@ def part_index_by_item(parts: Sequence[tuple[int, ...]], size: int) -> tuple[int
 
 
 def regions_started_together(
-    regions: int, links: Sequence[OperatorChainEdge], region_of: Sequence[int]
+    regions: int, links: Sequence[EdgeBetweenChains], region_of: Sequence[int]
 ) -> tuple[tuple[int, ...], ...]:
     """Return sets of regions that start together, each after those that it waits for.
 
@@ -54,7 +54,7 @@ def regions_started_together(
 
 
 def region_dependency_cycles(
-    runs: Sequence[tuple[int, ...]], links: Sequence[OperatorChainEdge], region_of: Sequence[int]
+    runs: Sequence[tuple[int, ...]], links: Sequence[EdgeBetweenChains], region_of: Sequence[int]
 ) -> tuple[RegionDependencyCycle, ...]:
     """Return the sets that hold a blocking link, with those links.
 

@@ -152,7 +152,7 @@ def aligned_milli_per_cpu(spec: PodSpec, node: Node, policy: AlignmentPolicy) ->
     return node.milli_per_cpu if policy in BINDING else 0
 
 
-def fits_per_container(
+def container_fits_of(
     spec: PodSpec, node: Node, dimensions: Sequence[Dimension]
 ) -> tuple[ContainerFit, ...] | None:
     """Return the fits of the containers that hold something, or None if one never fits.

@@ -21,9 +21,9 @@ from placer.state.out_of_time import Stop
 from placer.state.problem_cache import ProblemCache
 from placer.state.requirements import (
     distinct_pod_requirements,
-    encode_pod_requirements,
     fits_with_variants,
     relevant_facts_of,
+    shapes_and_fits_of_requirements,
 )
 from placer.state.sums import FleetLimits, resource_dimensions
 from placer_models.cluster import Instance, Nodes
@@ -86,9 +86,9 @@ def build_problem(
         unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
         dimensions = _dimensions(specs, unit, resource_dimensions(specs, left, absolute=False))
     shapes, fits, shared, device_types, on_kinds = cache.batch_memo(
-        (encode_pod_requirements, asks, dimensions),
+        (shapes_and_fits_of_requirements, asks, dimensions),
         kinds,
-        partial(encode_pod_requirements, asks, kinds, dimensions, cache, stop),
+        partial(shapes_and_fits_of_requirements, asks, kinds, dimensions, cache, stop),
     )
     if scored and GPU in device_types and GPU not in dict(shared):
         shared = tuple(sorted((*shared, (GPU, False))))

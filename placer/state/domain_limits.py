@@ -9,7 +9,7 @@ from placer_models.cluster import Nodes
 from placer_models.domains import NO_DOMAIN, DomainByNode
 from placer_models.incremental import PersistentTuple
 from placer_models.problem.tasks import ProblemDomainLimit
-from placer_models.relations import DomainLimit, domain_limits
+from placer_models.relations import DomainLimit, domain_limits_asked_by
 
 
 def domain_limits_of_shapes(
@@ -19,7 +19,7 @@ def domain_limits_of_shapes(
     return tuple(task for _, task in _limits_and_tasks(nodes, running, sides))
 
 
-def domain_limit_lookup(
+def domain_limit_getter_for_shapes(
     nodes: Nodes, accounts: Iterable[Account]
 ) -> Callable[[Sequence[Side]], Iterator[tuple[DomainLimit, ProblemDomainLimit]]]:
     """Return what yields all that shapes of some sides ask of domains."""
@@ -32,7 +32,7 @@ def _limits_and_tasks(
 ) -> Iterator[tuple[DomainLimit, ProblemDomainLimit]]:
     asking: defaultdict[tuple[str, DomainLimit], set[int]] = defaultdict(set)
     for shape, side in enumerate(sides):
-        for asked in domain_limits(*side):
+        for asked in domain_limits_asked_by(*side):
             asking[asked].add(shape)
     for (rule, limit), who in asking.items():
         yield limit, _task(rule, limit, who, nodes, running, sides)

@@ -16,7 +16,7 @@ from placer_models.problem.problem import Fit, Problem
 from placer_models.resource_classes import (
     ask_of,
     resource_class_totals_of_node,
-    resource_classes_asked_by_any,
+    scored_resource_classes_asked_by_any,
     taken_by,
 )
 
@@ -53,7 +53,7 @@ def problem_with_strategy_loads(
     if absolute:
         classes = tuple(sorted({name for total in totals for name in total}))
     else:
-        classes = resource_classes_asked_by_any(specs)
+        classes = scored_resource_classes_asked_by_any(specs)
 
     def loads(kind: int, tenants: Mapping[Side, int]) -> StrategyNodeLoad:
         used: Counter[str] = Counter()

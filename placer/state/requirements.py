@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from placer.counting.node_resources import resources_of_pod
-from placer.state.alignment import aligns_by_container, fits_per_container
+from placer.state.alignment import aligns_by_container, container_fits_of
 from placer.state.device_counts import share_needs
 from placer.state.fits import best_pair_minimum_of, fit_of
 from placer.state.network import has_domain_at_each_level, required_levels
@@ -145,7 +145,7 @@ def relevant_facts_of(requirements: Sequence[PodRequirements]) -> RelevantNodeFa
     )
 
 
-def encode_pod_requirements(
+def shapes_and_fits_of_requirements(
     requirements: Sequence[PodRequirements],
     kinds: tuple[Node, ...],
     dimensions: tuple[Dimension, ...],
@@ -226,7 +226,7 @@ def _fits(
         found = cache.memo((fit_of, spec), (kind,), partial(fit_of, spec, kind))
         fit = found if isinstance(found, Fit) else None
         if fit is not None and each:
-            containers = fits_per_container(spec, kind, of_cells)
+            containers = container_fits_of(spec, kind, of_cells)
             fit = None if containers is None else replace(fit, containers=containers)
         fits.append(fit)
     return tuple(fits)

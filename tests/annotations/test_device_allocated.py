@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from annotations.documents import text_of
 from placer_models.annotations.device_allocated import (
     DeviceAllocation,
-    allocations_of,
+    device_allocations_of_placement,
     grants_of_allocations,
     read_device_allocated,
     write_device_allocated,
@@ -84,7 +84,9 @@ def test_whole_devices_are_written_as_koordinator_does() -> None:
     rdma = next(device for device in gpus if device.type != "gpu")
 
     text = write_device_allocated(
-        allocations_of(placed(DeviceGrant("gpu", 0), DeviceGrant(rdma.type, 0, "mine")), node)
+        device_allocations_of_placement(
+            placed(DeviceGrant("gpu", 0), DeviceGrant(rdma.type, 0, "mine")), node
+        )
     )
 
     assert rdma.type == "rdma"
@@ -102,7 +104,7 @@ def test_a_placement_comes_back_from_its_annotation() -> None:
     """
     grants = (DeviceGrant("gpu", 1, "GPU-1"), DeviceGrant("gpu", 3, "GPU-3"))
 
-    text = write_device_allocated(allocations_of(placed(*grants), NODE))
+    text = write_device_allocated(device_allocations_of_placement(placed(*grants), NODE))
 
     assert grants_of_allocations(read_device_allocated(text)) == grants
 
@@ -114,7 +116,9 @@ def test_a_device_of_any_type_is_counted_under_its_name() -> None:
     node = Node("a", load_machine("xeon-4108-2s-8ve"))
     kind = node.machine.devices[0].type
 
-    text = write_device_allocated(allocations_of(placed(DeviceGrant(kind, 0)), node))
+    text = write_device_allocated(
+        device_allocations_of_placement(placed(DeviceGrant(kind, 0)), node)
+    )
 
     assert json.loads(text)[kind][0]["resources"] == {kind: "1"}
     assert [grant.type for grant in grants_of_allocations(read_device_allocated(text))] == [kind]
@@ -199,7 +203,7 @@ def test_a_share_of_a_device_is_a_grant() -> None:
     """
     total = next(d.memory_bytes for d in NODE.machine.devices if d.type == "gpu")
     share = DeviceShare(50, None, 50)
-    written = allocations_of(placed(DeviceGrant("gpu", 2, share=share)), NODE)
+    written = device_allocations_of_placement(placed(DeviceGrant("gpu", 2, share=share)), NODE)
 
     assert written[0].share == DeviceShare(50, total // 2, 50)
     assert grants_of_allocations(written)[0].share == written[0].share
@@ -231,7 +235,7 @@ def test_a_placement_of_another_node_is_refused(pod: PodPlacement, words: str) -
     The message names the pod, the device and the node.
     """
     with pytest.raises(ValueError, match=words):
-        allocations_of(pod, NODE)
+        device_allocations_of_placement(pod, NODE)
 
 
 @pytest.mark.parametrize(
@@ -299,7 +303,7 @@ def test_virtual_functions_of_shares_are_written_and_read_back() -> None:
         DeviceGrant("rdma", 0, "mlx5_0", share, vfs=(2,)),
         DeviceGrant("rdma", 1, "mlx5_1"),
     )
-    allocations = allocations_of(placed(*grants), node)
+    allocations = device_allocations_of_placement(placed(*grants), node)
 
     assert allocations[0].virtual_functions == (VirtualFunction(2, "0000:1f:00.2"),)
     assert (

@@ -14,7 +14,7 @@ from rich.text import Text
 from kubernetes_worlds import node, pod
 from placer.load import load_instance
 from placer_cli import reading_bar
-from placer_models.files.documents import read_documents
+from placer_models.files.documents import load_documents
 from placer_models.files.reading import LEAST_BYTES, Tell, reading_watched_by
 
 BIG = "x" * (LEAST_BYTES + 1)
@@ -64,7 +64,7 @@ def test_a_document_of_ours_tells_of_its_text(tmp_path: Path, name: str) -> None
     rows = [["x" * 300] * 10] * 1500
     path.write_text(json.dumps({"rows": rows, "more": [0] * 25_000}))
 
-    ((file, (size, steps)),) = told_of(lambda: read_documents(path)).items()
+    ((file, (size, steps)),) = told_of(lambda: load_documents(path)).items()
 
     assert (file, size) == (str(path), path.stat().st_size)
     assert len(steps) > 3

@@ -14,7 +14,7 @@ from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
 from placer_models.instance.build import READ_BY
-from placer_models.instance.node_file import read_node_placement
+from placer_models.instance.node_file import read_node_placement_document
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 KINDS = {kind.value for kind in SchemaDocumentKind}
@@ -94,7 +94,7 @@ def test_what_the_schema_of_a_node_refuses_the_reader_refuses(field: str, value:
 
     assert refused(tree, "NodePlacement") != []
     with pytest.raises(InputError):
-        read_node_placement(documents_of(json.dumps(tree), Path("a.json"))[0])
+        read_node_placement_document(documents_of(json.dumps(tree), Path("a.json"))[0])
 
 
 def test_kinds_are_told_when_one_is_not_known(placer: Placer) -> None:

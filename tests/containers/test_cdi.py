@@ -13,7 +13,7 @@ from node.environment_readers import awkward_values
 from node.node_documents import a_document, a_pod
 from placer.node.render.environment import environment_of
 from placer.node.render.folder import rendered_files
-from placer.node.targets import container_targets
+from placer.node.targets import desired_container_cgroups
 from placer_models.environment import environment_value_fault
 from placer_models.node_placement import NodePod
 
@@ -48,7 +48,7 @@ def test_the_library_reads_every_variable_as_it_is_meant(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     assert all(environment_value_fault(value) is None for value in drawn)
     read = json.loads(done.stdout)
-    for target, name in zip(container_targets(document), ("a", "b"), strict=True):
+    for target, name in zip(desired_container_cgroups(document), ("a", "b"), strict=True):
         lines = read[f"placer.dev/container=default:{name}:main"]
         env = dict(environment_of(target, document.node))
         assert dict(line.split("=", 1) for line in lines) == env

@@ -10,7 +10,7 @@ import pytest
 
 from mixed_worlds import mixed_instance
 from placer.counting.account import account_after, account_of, accounts_of
-from placer.scheduling.cluster_state import record_with_current_pools
+from placer.scheduling.scheduler_state import record_with_current_pools
 from placer_models.cluster import RunningPod
 from placer_models.illegal_running import counted_as_legal, with_running_as_counted
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greedy.small import Numa, machine
-from placer.counting.containers import containers_on_pool, divide_cpus_among_containers
+from placer.counting.containers import container_placements_on_pool, divide_cpus_among_containers
 from placer_models.cpuset import CpuSet
 from placer_models.pod import Container, ContainerRole, Resources
 
@@ -25,7 +25,7 @@ def test_containers_in_a_pool_have_all_of_it() -> None:
     """
     LS and BE containers run wherever their pool is.
     """
-    placed = containers_on_pool([container("a", 1), container("b", 2)], frozenset({4, 5}))
+    placed = container_placements_on_pool([container("a", 1), container("b", 2)], frozenset({4, 5}))
 
     assert [(c.name, c.cpuset) for c in placed] == [("a", {4, 5}), ("b", {4, 5})]
 

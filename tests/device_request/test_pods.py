@@ -10,7 +10,7 @@ from kubernetes_worlds import pod
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_containers import PodRequestContext
-from placer_models.kubernetes.pod_spec import asked_by
+from placer_models.kubernetes.pod_spec import read_kube_pod_spec
 from placer_models.pod import DeviceRequest
 from placer_models.quantity import parse_bytes
 from shared_files import rows_named, shared
@@ -25,7 +25,7 @@ def asked(row: Row) -> tuple[DeviceRequest, ...] | None:
     hint = {"rdma": row["hint"]} if row.get("hint") else {}
     notes = {"scheduling.koordinator.sh/device-allocate-hint": hint} if hint else {}
     try:
-        found = asked_by(pod_part(pod("p", row["ask"], annotations=notes)), READING)
+        found = read_kube_pod_spec(pod_part(pod("p", row["ask"], annotations=notes)), READING)
     except ObjectError:
         return None
     return found.spec.requests.devices

@@ -36,7 +36,7 @@ from placer_models.cpsat.bound import (
 )
 from placer_models.cpsat.containers import (
     a_container_has_what_it_asks_for,
-    a_container_keeps_to_its_cells,
+    a_container_keeps_to_its_cell_limit,
     a_container_uses_the_cells_it_takes_from,
     containers_share_what_the_pod_holds,
 )
@@ -179,7 +179,7 @@ WORLDS: dict[AddRule, MakeWorld] = {
     a_device_with_shares_is_opened: sharing_instance,
     whole_and_shared_gpus_are_one_set: sharing_instance,
     a_container_has_what_it_asks_for: container_instance,
-    a_container_keeps_to_its_cells: container_instance,
+    a_container_keeps_to_its_cell_limit: container_instance,
     a_container_uses_the_cells_it_takes_from: container_instance,
     containers_share_what_the_pod_holds: container_instance,
     a_burst_pod_has_a_pool_for_its_limit: burst_instance,

@@ -74,7 +74,7 @@ TOLD_TWICE = {
         "node_strategy.StrategyNodeLoad.newcomers",
         "node_strategy.StrategyNodeLoad.with_pod",
         "resource_classes.ask_of",
-        "resource_classes.resource_classes_asked_by_any",
+        "resource_classes.scored_resource_classes_asked_by_any",
         "resource_classes.node_load_before_new_pods",
         "resource_classes.resource_class_totals_of_node",
     ),

@@ -82,9 +82,9 @@ def test_every_rule_of_the_model_has_one_page() -> None:
 @pytest.mark.parametrize("name", JUDGED)
 def test_a_rule_has_one_name(name: str) -> None:
     """
-    The function that judges is called as the rule is.
+    The function that judges is called after its rule.
     """
-    assert JUDGED[name].__name__ == name.replace("-", "_")
+    assert JUDGED[name].__name__ == f"{name.replace('-', '_')}_breaches"
 
 
 @pytest.mark.parametrize("name", ["infeasible.yaml", "rules/placing.yaml", "rules/pools.yaml"])

@@ -31,8 +31,8 @@ from placer_models.reasons import (
     Illegal,
     IllegalGangInGroup,
     IllegalMembers,
-    NoPlaceStage,
     NotFound,
+    OccupancyStage,
     Reason,
     ReasonTimeout,
 )
@@ -47,11 +47,11 @@ HUGE = Pod(
 BAD = Pod("bad", "default", PodSpec(()))
 
 WORDS: list[tuple[Reason, str]] = [
-    (Blocked(NoPlaceStage.EMPTY, ()), "never"),
-    (Blocked(NoPlaceStage.RUNNING, ()), "not-now"),
-    (Blocked(NoPlaceStage.PLACED, ()), "outvoted"),
-    (FewMembers(NoPlaceStage.EMPTY, "g", 3, 2, 1, is_bound=False), "never"),
-    (GroupTooLarge(NoPlaceStage.RUNNING, "g"), "not-now"),
+    (Blocked(OccupancyStage.EMPTY, ()), "never"),
+    (Blocked(OccupancyStage.RUNNING, ()), "not-now"),
+    (Blocked(OccupancyStage.PLACED, ()), "outvoted"),
+    (FewMembers(OccupancyStage.EMPTY, "g", 3, 2, 1, is_bound=False), "never"),
+    (GroupTooLarge(OccupancyStage.RUNNING, "g"), "not-now"),
     (NotFound("n"), "not-found"),
     (ReasonTimeout(), "time"),
     (Illegal("qos", "wrong"), "illegal"),

@@ -18,7 +18,7 @@ from placer.judge.breaches import breaches
 from placer.judge.misfits import misfits_of
 from placer.load import is_catalogue_machine, load_instance
 from placer.node.document import node_placement_faults, placement_of_node
-from placer.node.targets import container_targets
+from placer.node.targets import desired_container_cgroups
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
 from placer.search.options import Engine, SolveOptions
@@ -428,7 +428,7 @@ def test_a_node_is_told_what_is_counted_of_it() -> None:
     document = placement_of_node(NODE, instance, Placement())
 
     assert node_placement_faults(document) == ()
-    (target,) = container_targets(document)
+    (target,) = desired_container_cgroups(document)
     assert (target.title, target.cpus) == ("bad/main", frozenset({0, 1}))
 
 

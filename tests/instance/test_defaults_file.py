@@ -16,7 +16,10 @@ from placer_models.cluster import Instance
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
-from placer_models.instance.node_file import node_placement_to_dict, read_node_placement
+from placer_models.instance.node_file import (
+    node_placement_document_to_dict,
+    read_node_placement_document,
+)
 from placer_models.node_placement import NodePlacement
 from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy, NumaStrategy
 
@@ -177,11 +180,11 @@ def test_the_document_of_a_node_keeps_them() -> None:
     """
     instance = load_instance([FILE])
     node = instance.nodes[0]
-    tree = node_placement_to_dict(NodePlacement(node))
-    again = read_node_placement(documents_of(json.dumps(tree), Path("a.json"))[0])
+    tree = node_placement_document_to_dict(NodePlacement(node))
+    again = read_node_placement_document(documents_of(json.dumps(tree), Path("a.json"))[0])
 
     assert again.node.defaults == node.defaults != NO_DEFAULTS
-    plain = node_placement_to_dict(NodePlacement(replace(node, defaults=NO_DEFAULTS)))
+    plain = node_placement_document_to_dict(NodePlacement(replace(node, defaults=NO_DEFAULTS)))
     assert "defaults" not in plain
 
 

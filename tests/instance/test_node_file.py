@@ -13,7 +13,10 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
-from placer_models.instance.node_file import node_placement_to_dict, read_node_placement
+from placer_models.instance.node_file import (
+    node_placement_document_to_dict,
+    read_node_placement_document,
+)
 from placer_models.node_placement import NodePlacement
 from placer_models.placement import PartlyPlaced, Placed
 
@@ -22,7 +25,7 @@ INSTANCES = Path(__file__).parents[2] / "instances"
 
 def read(tree: object) -> NodePlacement:
     """Return the document of a JSON tree."""
-    return read_node_placement(documents_of(json.dumps(tree), Path("a.json"))[0])
+    return read_node_placement_document(documents_of(json.dumps(tree), Path("a.json"))[0])
 
 
 @pytest.mark.parametrize(
@@ -39,13 +42,13 @@ def test_what_is_written_is_read_again(name: str) -> None:
 
     for node in instance.nodes:
         document = placement_of_node(node, instance, answer.placement, 7)
-        tree = json.loads(json.dumps(node_placement_to_dict(document)))
+        tree = json.loads(json.dumps(node_placement_document_to_dict(document)))
         again = read(tree)
 
         assert again.generation == 7
         assert again.pods == document.pods == with_cpus_of_each_container(document).pods
         assert again.node.machine.topology == node.machine.topology
-        assert node_placement_to_dict(again) == tree
+        assert node_placement_document_to_dict(again) == tree
 
 
 def tree(**changes: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from placer.load import load_placement
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.annotations.device_allocated import (
-    allocations_of,
+    device_allocations_of_placement,
     grants_of_allocations,
     read_device_allocated,
     write_device_allocated,
@@ -150,7 +150,7 @@ def test_all_of_the_memory_with_half_of_the_compute_stays_half_of_it(
     half, other, tenth = answer.placement.pods
     path = tmp_path / "p.json"
     path.write_text(json.dumps(solve_answer_to_json(answer, instance, {})))
-    written = write_device_allocated(allocations_of(half, instance.nodes[0]))
+    written = write_device_allocated(device_allocations_of_placement(half, instance.nodes[0]))
 
     assert len({p.devices[0].minor for p in (half, other, tenth)}) == 3
     assert json.loads(written)["gpu"][0]["resources"] == {
@@ -280,7 +280,7 @@ def test_an_answer_with_amounts_is_verified_from_its_file(
     assert '{"engine": "30%", "queues": 7, "space": "5Gi"}' in path.read_text()
     assert breaches(instance, load_placement(path)) == ()
     node, (place,) = instance.nodes[0], answer.placement.pods
-    annotation = write_device_allocated(allocations_of(place, node))
+    annotation = write_device_allocated(device_allocations_of_placement(place, node))
     assert grants_of_allocations(read_device_allocated(annotation), node) == place.devices
 
     path.write_text(json.dumps(tree).replace('"queues": 7', '"queues": 8'))

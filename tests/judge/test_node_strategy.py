@@ -18,10 +18,10 @@ from placer_models.node_strategy import (
     StrategyNodeLoad,
     StrategyPodRequest,
     mean_share_if_pod_came_alone,
-    mean_share_scores,
+    mean_share_score_sum,
     score_added_by_one_more,
     variance_score,
-    variance_scores,
+    variance_score_sum,
 )
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Pod
@@ -171,7 +171,9 @@ def test_one_pod_alone_is_the_rule_of_the_seed(strategy: NodeStrategy) -> None:
         )
         alone = load.with_pod(StrategyPodRequest(tuple(asked.values()), tuple(range(len(names)))))
 
-        scores = mean_share_scores if strategy is NodeStrategy.LEAST_REQUESTED else variance_scores
+        scores = (
+            mean_share_score_sum if strategy is NodeStrategy.LEAST_REQUESTED else variance_score_sum
+        )
         assert scores(alone) == MILLION * exact.numerator // exact.denominator
 
 
@@ -186,7 +188,7 @@ def test_scores_of_pods_together_are_their_own_and_what_is_added() -> None:
     assert mean_share_if_pod_came_alone(load, a) == MILLION * 2 // 3
     assert score_added_by_one_more(load, a, b) == MILLION // 3
     assert score_added_by_one_more(load, b, a) == MILLION // 6
-    assert mean_share_scores(three) == (
+    assert mean_share_score_sum(three) == (
         mean_share_if_pod_came_alone(load, a)
         + 2 * mean_share_if_pod_came_alone(load, b)
         + 2 * (MILLION // 3 + MILLION // 6)

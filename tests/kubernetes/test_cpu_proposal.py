@@ -15,7 +15,7 @@ from placer_models.kubernetes.join import joined_node
 from placer_models.kubernetes.node import node_part
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_containers import PodRequestContext
-from placer_models.kubernetes.pod_spec import asked_by
+from placer_models.kubernetes.pod_spec import read_kube_pod_spec
 from placer_models.kubernetes.topology import topology_part
 from placer_models.policy import (
     AlignmentPolicy,
@@ -90,7 +90,7 @@ def test_each_bind_policy_of_a_pod_reads(word: str) -> None:
     said = {"scheduling.koordinator.sh/resource-spec": {"preferredCPUBindPolicy": word}}
     amounts = {"cpu": "2", "memory": "1Gi"}
     asking = pod("p", amounts, limits=amounts, annotations=said) if burst else lsr(annotations=said)
-    spec = asked_by(pod_part(asking), GPUS).spec
+    spec = read_kube_pod_spec(pod_part(asking), GPUS).spec
     assert (spec.bind, spec.constrained_burst) == (policy, burst)
 
 
@@ -108,7 +108,7 @@ def test_each_exclusive_policy_of_a_pod_reads(word: str, policy: ExclusivePolicy
     Preferred, as all are in the proposal (C9); Default leaves it to the scheduler (C22).
     """
     said = {"scheduling.koordinator.sh/resource-spec": {"preferredCPUExclusivePolicy": word}}
-    assert asked_by(pod_part(lsr(annotations=said)), GPUS).spec.exclusive is policy
+    assert read_kube_pod_spec(pod_part(lsr(annotations=said)), GPUS).spec.exclusive is policy
 
 
 POOLS: dict[str, tuple[list[Json], set[int]]] = {

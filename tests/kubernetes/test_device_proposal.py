@@ -19,7 +19,7 @@ from placer_models.kubernetes.node import node_part
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_containers import PodRequestContext
-from placer_models.kubernetes.pod_spec import asked_by
+from placer_models.kubernetes.pod_spec import read_kube_pod_spec
 from placer_models.kubernetes.topology import topology_part
 from placer_models.placement import DeviceGrant
 from placer_models.pod import DeviceRequest
@@ -222,7 +222,9 @@ def test_requests_of_the_device_proposal(requests: dict[str, str], each: DeviceR
     """
     Whole GPUs, the shorthand, compute and memory apart, and a NIC (D2, D3).
     """
-    asked = asked_by(pod_part(pod(requests={"cpu": "4", "memory": "8Gi", **requests})), GPUS)
+    asked = read_kube_pod_spec(
+        pod_part(pod(requests={"cpu": "4", "memory": "8Gi", **requests})), GPUS
+    )
     assert asked.spec.requests.devices == (each,)
 
 

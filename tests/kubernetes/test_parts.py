@@ -14,7 +14,7 @@ from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_class import KoordinatorPriorityClass
 from placer_models.kubernetes.pod_containers import PodRequestContext
 from placer_models.kubernetes.pod_gang import pod_group_part
-from placer_models.kubernetes.pod_spec import asked_by
+from placer_models.kubernetes.pod_spec import read_kube_pod_spec
 from placer_models.kubernetes.topology import topology_part
 from placer_models.pod import DeviceRequest
 from placer_models.policy import (
@@ -204,7 +204,7 @@ def test_init_containers_sidecars_and_overhead_count_as_in_kubernetes() -> None:
         overhead={"cpu": "250m", "memory": "64Mi"},
     )
     found["spec"]["containers"] = [container("a", "1"), container("b", "2500m")]
-    asked = asked_by(pod_part(found), PodRequestContext()).spec.requests
+    asked = read_kube_pod_spec(pod_part(found), PodRequestContext()).spec.requests
 
     assert asked.cpu_milli == 5000 + 250  # first alone; else 1 + 3, and 1 + 1 + 2.5
     assert asked.memory_bytes == 64 * 2**20
@@ -215,12 +215,14 @@ def test_amounts_are_rounded_up_as_kubernetes_rounds_them() -> None:
     A part of a byte, a part of a thousandth of a CPU; more than that is the same amount.
     """
     found = pod(requests={"cpu": "0.0005", "memory": "0.1Gi"})
-    asked = asked_by(pod_part(found), PodRequestContext()).spec.requests
+    asked = read_kube_pod_spec(pod_part(found), PodRequestContext()).spec.requests
     assert (asked.cpu_milli, asked.memory_bytes) == (1, 107374183)
-    assert asked_by(
+    assert read_kube_pod_spec(
         pod_part(pod(requests={"memory": "128974848000m"})), PodRequestContext()
     ).spec.requests == (
-        asked_by(pod_part(pod(requests={"memory": "128974848"})), PodRequestContext()).spec.requests
+        read_kube_pod_spec(
+            pod_part(pod(requests={"memory": "128974848"})), PodRequestContext()
+        ).spec.requests
     )
 
 
@@ -229,7 +231,7 @@ def test_requests_of_the_pod_go_before_those_of_its_containers() -> None:
     Resource by resource, as pod-level resources do.
     """
     found = pod(requests={"cpu": "1", "memory": "1Gi"}, resources={"requests": {"cpu": "3"}})
-    asked = asked_by(pod_part(found), PodRequestContext()).spec.requests
+    asked = read_kube_pod_spec(pod_part(found), PodRequestContext()).spec.requests
     assert (asked.cpu_milli, asked.memory_bytes) == (3000, 2**30)
 
 
@@ -238,7 +240,7 @@ def test_a_limit_alone_is_the_request() -> None:
     As Kubernetes fills it in.
     """
     found = pod(requests={}, limits={"cpu": "2", "example.com/token": "3", "hugepages-2Mi": "4Mi"})
-    asked = asked_by(pod_part(found), PodRequestContext()).spec.requests
+    asked = read_kube_pod_spec(pod_part(found), PodRequestContext()).spec.requests
     assert (asked.cpu_milli, asked.extended) == (2000, (("example.com/token", 3),))
     assert asked.pages_of(2 * 2**20) == 2
 
@@ -260,7 +262,7 @@ def test_devices_are_asked_for_by_every_name(requests: Json, expected: list[obje
     """
     Of vendors, of Koordinator, and the deprecated ones (D2, D3).
     """
-    devices = asked_by(pod_part(pod(requests=requests)), GPUS).spec.requests.devices
+    devices = read_kube_pod_spec(pod_part(pod(requests=requests)), GPUS).spec.requests.devices
     shares = [
         (d.type, d.count, d.share and (d.share.percent, d.share.memory_percent)) for d in devices
     ]
@@ -274,14 +276,16 @@ def test_shares_of_several_containers_are_asked_for_by_the_pod() -> None:
     found = pod()
     half = {"requests": {"koordinator.sh/gpu": "50"}}
     found["spec"]["containers"] = [{"name": n, "resources": half} for n in "ab"]
-    assert asked_by(pod_part(found), GPUS).spec.requests.devices == (DeviceRequest("gpu", 1),)
+    assert read_kube_pod_spec(pod_part(found), GPUS).spec.requests.devices == (
+        DeviceRequest("gpu", 1),
+    )
 
 
 def test_without_known_devices_gpus_are_an_extended_resource() -> None:
     """
     A plain amount, like any other.
     """
-    asked = asked_by(
+    asked = read_kube_pod_spec(
         pod_part(pod(requests={"nvidia.com/gpu": "2"})), PodRequestContext()
     ).spec.requests
     assert (asked.devices, asked.extended) == ((), (("nvidia.com/gpu", 2),))
@@ -308,7 +312,7 @@ def test_the_qos_class_of_a_pod_that_asks_for_cpus_is_that_of_its_label_else_ls(
     amounts = {"cpu": "2", "memory": "1Gi"}
     more = {} if priority is None else {"priority": priority}
     found = pod(requests=amounts, limits=amounts, labels=labels, **more)
-    assert asked_by(pod_part(found), PodRequestContext()).spec.qos is qos
+    assert read_kube_pod_spec(pod_part(found), PodRequestContext()).spec.qos is qos
 
 
 @pytest.mark.parametrize(
@@ -327,7 +331,7 @@ def test_batch_and_free_pods_that_ask_for_no_cpus_run_on_what_others_leave(
     """
     amounts = {"kubernetes.io/batch-cpu": "2000", "memory": "1Gi"}
     found = pod(requests=amounts, labels=labels, priority=priority)
-    assert asked_by(pod_part(found), PodRequestContext()).spec.qos is QosClass.BE
+    assert read_kube_pod_spec(pod_part(found), PodRequestContext()).spec.qos is QosClass.BE
 
 
 @pytest.mark.parametrize(
@@ -378,7 +382,9 @@ def test_a_pod_that_asks_for_nothing_is_best_effort() -> None:
     """
     As Kubernetes has it: no CPUs, no memory.
     """
-    assert asked_by(pod_part(pod(requests={})), PodRequestContext()).spec.qos is QosClass.BE
+    assert (
+        read_kube_pod_spec(pod_part(pod(requests={})), PodRequestContext()).spec.qos is QosClass.BE
+    )
 
 
 def test_annotations_say_what_a_pod_wants_of_cpus() -> None:
@@ -392,12 +398,12 @@ def test_annotations_say_what_a_pod_wants_of_cpus() -> None:
         },
         f"{DOMAIN}numa-topology-spec": {"numaTopologyPolicy": "SingleNUMANode"},
     }
-    spec = asked_by(pod_part(lsr(annotations=said)), PodRequestContext()).spec
+    spec = read_kube_pod_spec(pod_part(lsr(annotations=said)), PodRequestContext()).spec
     assert (spec.bind, spec.bind_strength) == (BindPolicy.FULL_PCPUS, Strength.REQUIRED)
     assert spec.exclusive is ExclusivePolicy.PCPU_LEVEL
     assert spec.alignment is AlignmentPolicy.SINGLE_NUMA_NODE
 
-    spec = asked_by(pod_part(pod(annotations=said)), PodRequestContext()).spec
+    spec = read_kube_pod_spec(pod_part(pod(annotations=said)), PodRequestContext()).spec
     assert (spec.bind, spec.exclusive) == (BindPolicy.DEFAULT, None)
 
 
@@ -407,11 +413,17 @@ def test_constrained_burst_is_for_ls_pods_with_a_limit() -> None:
     """
     said = {f"{DOMAIN}resource-spec": {"preferredCPUBindPolicy": "ConstrainedBurst"}}
     asked = {"cpu": "1", "memory": "1Gi"}
-    burst = asked_by(pod_part(pod(requests=asked, limits={"cpu": "4"}, annotations=said)), GPUS)
+    burst = read_kube_pod_spec(
+        pod_part(pod(requests=asked, limits={"cpu": "4"}, annotations=said)), GPUS
+    )
     assert burst.spec.burst_cpus == 4
-    assert not asked_by(pod_part(pod(requests=asked, annotations=said)), GPUS).spec.burst_cpus
+    assert not read_kube_pod_spec(
+        pod_part(pod(requests=asked, annotations=said)), GPUS
+    ).spec.burst_cpus
     said[f"{DOMAIN}numa-topology-spec"] = {"numaTopologyPolicy": "Restricted"}
-    aligned = asked_by(pod_part(pod(requests=asked, limits={"cpu": "4"}, annotations=said)), GPUS)
+    aligned = read_kube_pod_spec(
+        pod_part(pod(requests=asked, limits={"cpu": "4"}, annotations=said)), GPUS
+    )
     assert (aligned.spec.burst_cpus, aligned.spec.alignment) == (4, AlignmentPolicy.RESTRICTED)
 
 
@@ -635,5 +647,5 @@ def test_what_no_pod_may_ask_for_is_refused_by_its_rule(found: Json, message: st
     The rules of every pod hold for those of a cluster (C3, D4).
     """
     with pytest.raises(ObjectError, match="Pod default/p: ") as caught:
-        asked_by(pod_part(found), GPUS)
+        read_kube_pod_spec(pod_part(found), GPUS)
     assert message in str(caught.value)

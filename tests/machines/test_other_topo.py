@@ -3,7 +3,7 @@
 import pytest
 
 from placer_models.cpuset import format_cpu_list
-from placer_models.machines.nvidia_topo import GpuTopologyError, read_topo
+from placer_models.machines.nvidia_topo import GpuTopologyError, machine_from_topo_text
 
 ROCM = """
 ====================== Weight between two GPUs ======================
@@ -55,7 +55,7 @@ def test_rocm_smi_tells_link_types_and_numa_nodes() -> None:
     """
     Weights and hops are passed over; the table of link types counts, and NUMA nodes.
     """
-    machine = read_topo(ROCM)
+    machine = machine_from_topo_text(ROCM)
 
     assert machine.gpu_links is not None
     assert machine.gpu_links.kinds == (
@@ -71,7 +71,7 @@ def test_rocm_smi_may_write_numa_lines_with_blanks() -> None:
     """
     Older versions print ``GPU 0`` where newer ones print ``GPU[0]``.
     """
-    machine = read_topo(ROCM.replace("[", " ").replace("]", " "))
+    machine = machine_from_topo_text(ROCM.replace("[", " ").replace("]", " "))
 
     assert [gpu.numa_node for gpu in machine.devices] == [0, 0, 1]
 
@@ -80,7 +80,7 @@ def test_columns_in_any_order_are_sorted_by_number() -> None:
     """
     GPU2 may stand first: machines list GPUs ascending.
     """
-    machine = read_topo(
+    machine = machine_from_topo_text(
         """
         GPU2 GPU0 GPU1
         GPU2 0 PCIE PCIE
@@ -98,7 +98,7 @@ def test_amd_smi_names_gpus_by_bus_id() -> None:
     """
     GPUs are numbered in the order printed, and keep their bus ids.
     """
-    machine = read_topo(AMD_SMI, gb_per_s_per_link=64)
+    machine = machine_from_topo_text(AMD_SMI, gb_per_s_per_link=64)
 
     assert [(gpu.minor, gpu.bus_id) for gpu in machine.devices] == [
         (0, "0000:0c:00.0"),
@@ -113,7 +113,7 @@ def test_slurmd_tells_links_and_cores() -> None:
     """
     Counts of NVLinks, -1 for the GPU itself; without links the path is not known.
     """
-    machine = read_topo(SLURM)
+    machine = machine_from_topo_text(SLURM)
 
     assert machine.gpu_links is not None
     assert machine.gpu_links.kinds == (
@@ -132,7 +132,7 @@ def test_a_gres_conf_numbers_gpus_by_their_files() -> None:
     """
     text = "\n".join(line.split("Index")[0] + line[line.index("File") :] for line in lines(SLURM))
 
-    assert [gpu.minor for gpu in read_topo(text).devices] == [0, 1, 2]
+    assert [gpu.minor for gpu in machine_from_topo_text(text).devices] == [0, 1, 2]
 
 
 def lines(text: str) -> list[str]:
@@ -165,6 +165,6 @@ def test_damage_is_named_by_line(text: str, words: str) -> None:
     Unreadable, one-sided and missing links are refused, each with its line.
     """
     with pytest.raises(GpuTopologyError) as refused:
-        read_topo(text)
+        machine_from_topo_text(text)
 
     assert words in str(refused.value)

@@ -9,7 +9,7 @@ import pytest
 from placer_models.cluster import Machine
 from placer_models.cpuset import format_cpu_list
 from placer_models.machines.catalogue import load_machine
-from placer_models.machines.nvidia_topo import GpuTopologyError, read_topo
+from placer_models.machines.nvidia_topo import GpuTopologyError, machine_from_topo_text
 from shared_files import Row, rows_named, shared
 
 DAMAGED = {
@@ -168,10 +168,10 @@ def test_every_capture_is_read_or_its_damage_is_named(name: str) -> None:
     """
     text = shared(f"topologies/nvidia_topo/{name}.txt").read_text("utf-8")
     if name not in DAMAGED:
-        read_topo(text, name=name)
+        machine_from_topo_text(text, name=name)
         return
     with pytest.raises(GpuTopologyError) as caught:
-        read_topo(text, name=name)
+        machine_from_topo_text(text, name=name)
     assert DAMAGED[name] in str(caught.value)
 
 
@@ -205,7 +205,7 @@ def test_captures_are_read_with_the_links_of_the_list() -> None:
     """
     for entry in listed(TYPED):
         source = entry["source"][0].partition(":")[0]
-        machine = read_topo(shared(f"topologies/{source}").read_text("utf-8"))
+        machine = machine_from_topo_text(shared(f"topologies/{source}").read_text("utf-8"))
         assert machine.gpu_links is not None
         assert [list(row) for row in machine.gpu_links.kinds] == entry["gpu_gpu"], source
 
@@ -250,7 +250,7 @@ def test_the_catalogue_places_devices_as_the_capture_does(capture: str, name: st
     Devices that share a switch or a root by the capture share it in the catalogue.
     """
     file = shared(f"topologies/nvidia_topo/{capture}.txt")
-    read, known = read_topo(file.read_text("utf-8")), load_machine(name)
+    read, known = machine_from_topo_text(file.read_text("utf-8")), load_machine(name)
 
     assert len(read.devices) == len(known.devices)
     pairs = list(zip(read.devices, known.devices, strict=True))

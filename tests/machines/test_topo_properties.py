@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from machines.test_other_topo import AMD_SMI, ROCM, SLURM
 from machines.topo_texts import FOUR, topo
 from placer_models.cluster import Machine
-from placer_models.machines.nvidia_topo import GpuTopologyError, read_topo
+from placer_models.machines.nvidia_topo import GpuTopologyError, machine_from_topo_text
 from placer_models.machines.other_topo import read_amd
 
 FAST = {"NV1": 25.0, "NV2": 50.0, "NV4": 100.0, "NV12": 300.0, "NV18": 450.0}
@@ -33,7 +33,7 @@ def test_links_written_and_read_keep_their_order(rows: list[list[str]]) -> None:
     Whatever the links: a pair that is faster on the machine is faster as read.
     """
     text = topo([f"GPU{i}: {' '.join(row)} | 0-7 | 0" for i, row in enumerate(rows)])
-    machine = read_topo(text, gb_per_s_per_link=25, gb_per_s_by_kind=SLOW)
+    machine = machine_from_topo_text(text, gb_per_s_per_link=25, gb_per_s_by_kind=SLOW)
 
     assert machine.gpu_links is not None
     speed = FAST | SLOW | {"X": 0}
@@ -44,7 +44,7 @@ def test_links_written_and_read_keep_their_order(rows: list[list[str]]) -> None:
 def outcome(text: str) -> Machine | None:
     """Return the machine, or None where the text is refused as it should be."""
     with suppress(GpuTopologyError):
-        return read_topo(text)
+        return machine_from_topo_text(text)
     return None
 
 
@@ -98,5 +98,7 @@ def test_rows_in_any_order_are_the_same_machine() -> None:
     """
     header, *rows = FOUR.splitlines()
 
-    assert read_topo("\n".join([header, *reversed(rows)])) == read_topo(FOUR)
+    assert machine_from_topo_text("\n".join([header, *reversed(rows)])) == machine_from_topo_text(
+        FOUR
+    )
     assert read_amd(FOUR.splitlines()) is None

@@ -14,13 +14,13 @@ from node import tenant
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.agent.agent import Agent
 from placer.node.agent.inbox import InboxFolder
-from placer.node.cgroup_files import KernelCgroupFiles
+from placer.node.cgroup_files import KernelCgroupFileAccess
 from placer.node.cgroups import CPU, CPUSET, Cgroups
 from placer.node.host import HostMachine
 from placer.node.state import AppliedStateFolder
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.instance.node_file import node_placement_to_dict
+from placer_models.instance.node_file import node_placement_document_to_dict
 from placer_models.policy import QosClass
 
 _EXITING = 0x4
@@ -52,7 +52,7 @@ class Report:
 class BesideATenant:
     """A top of our own in all hierarchies, with a kubelet's pods, a user's subtree and an agent."""
 
-    def __init__(self, files: KernelCgroupFiles, folder: Path) -> None:
+    def __init__(self, files: KernelCgroupFileAccess, folder: Path) -> None:
         self.files = files
         self.top = f"placer-test-{os.getpid()}"
         kubepods = f"{self.top}/kubepods"
@@ -122,7 +122,7 @@ class BesideATenant:
         )
         document = a_document(*pods, generation=generation, node=self.node)
         path = self.documents / ".new"
-        path.write_text(json.dumps(node_placement_to_dict(document)))
+        path.write_text(json.dumps(node_placement_document_to_dict(document)))
         path.chmod(0o600)
         path.replace(self.documents / "n0.json")
         self.agent.take()

@@ -22,7 +22,7 @@ from placer.node.plan import CgroupPlan, cgroup_plan_of
 from placer.node.pools import pools_of
 from placer.node.state import AppliedStateFolder
 from placer.node.systemd_units import SystemdError, SystemdUnitProperty
-from placer.node.targets import container_targets
+from placer.node.targets import desired_container_cgroups
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.limits import ContainerLimits
 from placer_models.node_placement import NodePlacement, NodePod
@@ -254,7 +254,7 @@ class Transition:
         before, after = (
             [
                 (cgroup, target.one.pod.key, target.qos, target.cpus)
-                for target in container_targets(document)
+                for target in desired_container_cgroups(document)
                 for cgroup in cgroups_of(target.one, target.container, systemd=self.host.systemd)
             ]
             for document in (self.before, self.after)
@@ -391,7 +391,7 @@ def a_transition(seed: int, version: int, *, systemd: bool) -> Transition | None
     host = HostMachine("n0", parse_cpu_list("0-7"), systemd)
     state = KilledState()
     apply(before, cgroups, host, state)
-    for target in container_targets(before):
+    for target in desired_container_cgroups(before):
         for cgroup in cgroups_of(target.one, target.container, systemd=systemd):
             if not target.one.uid:
                 tree.start(cgroups.path("cpuset", cgroup))
@@ -479,7 +479,7 @@ def sweep(transition: Transition) -> int:
     clean, state = transition.fresh(), _state_of(transition.before)
     seen = transition.run(clean, state).seen
     points, new = state.clock.now, texts(clean)
-    for target in container_targets(transition.after):
+    for target in desired_container_cgroups(transition.after):
         for cgroup in cgroups_of(target.one, target.container, systemd=transition.host.systemd):
             if Cgroups(clean).exists(cgroup):
                 assert Cgroups(clean).effective(cgroup, "cpuset.cpus") == target.cpus

@@ -19,7 +19,7 @@ from placer.node.plan import cgroup_plan_of
 from placer.node.state import AppliedStateFolder
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.device import Device
-from placer_models.instance.node_file import node_placement_to_dict
+from placer_models.instance.node_file import node_placement_document_to_dict
 from placer_models.node_placement import NodePlacement
 from placer_models.placement import DeviceGrant
 from placer_models.policy import QosClass
@@ -56,7 +56,7 @@ class Node:
 
     def send(self, document: NodePlacement, name: str = "n0.json") -> None:
         temporary = self.documents / f".{name}"
-        temporary.write_text(json.dumps(node_placement_to_dict(document)))
+        temporary.write_text(json.dumps(node_placement_document_to_dict(document)))
         temporary.chmod(0o600)
         temporary.replace(self.documents / name)
 
@@ -495,7 +495,7 @@ class TestInbox:
 
     def put(self, inbox: InboxFolder, name: str, document: NodePlacement) -> Path:
         path = inbox.folder / name
-        path.with_name(f".{name}").write_text(json.dumps(node_placement_to_dict(document)))
+        path.with_name(f".{name}").write_text(json.dumps(node_placement_document_to_dict(document)))
         return path.with_name(f".{name}").replace(path)
 
     def test_the_highest_generation_is_the_newest(self, inbox):

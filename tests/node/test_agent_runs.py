@@ -29,7 +29,7 @@ from placer.node.errors import RefusedByNodeError
 from placer.node.state import OBSERVE_ONLY, AppliedStateFolder
 from placer_cli.exits import Exit
 from placer_models.cpuset import format_cpu_list
-from placer_models.instance.node_file import node_placement_to_dict
+from placer_models.instance.node_file import node_placement_document_to_dict
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.policy import QosClass
 
@@ -148,7 +148,7 @@ class World:
     def send(self, own: str, generation: int) -> None:
         document = replace(self.kernel.document, pods=pods(own), generation=generation)
         new = self.folder / "documents" / ".new"
-        new.write_text(json.dumps(node_placement_to_dict(document)))
+        new.write_text(json.dumps(node_placement_document_to_dict(document)))
         new.chmod(0o600)
         new.replace(self.folder / "documents" / "n0.json")
 

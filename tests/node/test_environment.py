@@ -18,7 +18,7 @@ from placer.node.render.environment import (
     systemd_environment_file,
 )
 from placer.node.render.folder import rendered_files
-from placer.node.targets import container_targets
+from placer.node.targets import desired_container_cgroups
 from placer_models.environment import (
     MAX_VALUE_BYTES,
     Env,
@@ -27,7 +27,10 @@ from placer_models.environment import (
 )
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
-from placer_models.instance.node_file import node_placement_to_dict, read_node_placement
+from placer_models.instance.node_file import (
+    node_placement_document_to_dict,
+    read_node_placement_document,
+)
 from placer_models.node_placement import NodePlacement, NodePod
 
 BAD_NAMES = ("", "A B", "A=1\nLD_PRELOAD", "A\n", "1A", "A-B", "a.b", " A", "Ä", "A" * 256, "A\0")
@@ -56,7 +59,7 @@ ENVIRONMENTS = st.dictionaries(NAMES, VALUES, max_size=6)
 
 def read(tree: object) -> NodePlacement:
     """Return the document of a JSON tree."""
-    return read_node_placement(documents_of(json.dumps(tree), Path("a.json"))[0])
+    return read_node_placement_document(documents_of(json.dumps(tree), Path("a.json"))[0])
 
 
 def with_env(env: Env, **parts: Env) -> NodePod:
@@ -90,7 +93,7 @@ def test_a_value_that_is_no_line_of_text_is_refused(value: str) -> None:
     with pytest.raises(ValueError, match="container a/main: env: 'A': the value "):
         rendered_files(document)
     with pytest.raises(ValueError, match="container a/main: env: 'A': the value "):
-        cdi_spec(container_targets(document), document.node)
+        cdi_spec(desired_container_cgroups(document), document.node)
 
 
 def test_the_longest_value_is_taken() -> None:
@@ -128,9 +131,9 @@ def test_a_document_carries_every_variable(env: dict[str, str]) -> None:
     Written and read again, then in the words of a CDI spec: the same.
     """
     document = a_document(with_env(tuple(sorted(env.items()))))
-    again = read(node_placement_to_dict(document))
+    again = read(node_placement_document_to_dict(document))
     node = again.node
-    target = container_targets(again)[0]
+    target = desired_container_cgroups(again)[0]
     found = dict(environment_of(target, node))
     spec = json.loads(json.dumps(cdi_spec([target], node)))
     edits = spec["devices"][0]["containerEdits"]["env"]
@@ -145,7 +148,7 @@ def test_a_document_with_such_a_variable_names_the_field(name: str, value: str) 
     The pod's variables and those of a container, each at its place.
     """
     for path in ([], ["containers", 0]):
-        tree = node_placement_to_dict(with_cpus_of_each_container(a_document(a_pod("a"))))
+        tree = node_placement_document_to_dict(with_cpus_of_each_container(a_document(a_pod("a"))))
         part = tree["pods"][0]["placement"]
         for step in path:
             part = part[step]

@@ -18,7 +18,7 @@ from placer.node.render.commands import runtime_flags
 from placer.node.render.oci import container_config_with_placement
 from placer.node.render.systemd import systemd_properties_of
 from placer.node.state import AppliedStateFolder
-from placer.node.targets import container_targets
+from placer.node.targets import desired_container_cgroups
 from placer_models.cpuset import parse_cpu_list
 from placer_models.limits import NO_LIMITS, ContainerLimits
 from placer_models.node_placement import NodePlacement
@@ -269,7 +269,7 @@ def test_runtimes_are_told_in_their_words() -> None:
     """
     OCI and docker count swap together with memory, systemd beside it.
     """
-    (target,) = container_targets(SWAP_AND_PAGES)
+    (target,) = desired_container_cgroups(SWAP_AND_PAGES)
     config = {
         "linux": {
             "resources": {

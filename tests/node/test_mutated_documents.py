@@ -18,7 +18,10 @@ from placer.node.host import HostMachine
 from placer.node.state import AppliedStateFolder
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
-from placer_models.instance.node_file import node_placement_to_dict, read_node_placement
+from placer_models.instance.node_file import (
+    node_placement_document_to_dict,
+    read_node_placement_document,
+)
 
 FILE = Path(__file__).parents[2] / "instances" / "nodes" / "small.yaml"
 GOOD = yaml.safe_load(FILE.read_text())
@@ -79,9 +82,9 @@ def test_a_slip_is_refused_in_one_line_or_is_none(tmp_path: Path) -> None:
         rng = Random(seed)
         try:
             document = read(mutated(rng))
-            assert node_placement_to_dict(read(node_placement_to_dict(document))) == (
-                node_placement_to_dict(document)
-            )
+            assert node_placement_document_to_dict(
+                read(node_placement_document_to_dict(document))
+            ) == (node_placement_document_to_dict(document))
             cgroups = Cgroups(rng.choice([FakeV1, FakeV2])())
             state = AppliedStateFolder(tmp_path / str(seed))
             state.folder.mkdir()
@@ -99,4 +102,4 @@ def test_a_slip_is_refused_in_one_line_or_is_none(tmp_path: Path) -> None:
 
 def read(tree: Any) -> Any:
     """Return the document of a tree."""
-    return read_node_placement(documents_of(json.dumps(tree), Path("a.json"))[0])
+    return read_node_placement_document(documents_of(json.dumps(tree), Path("a.json"))[0])

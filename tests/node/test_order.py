@@ -7,7 +7,7 @@ import pytest
 from placer.node.cpu_order import (
     ContainerCpuMove,
     NoOrderError,
-    ordered_cpu_steps,
+    cpu_handover_steps,
     qos_classes_may_not_share_cpu,
 )
 from placer_models.cpuset import CpuSet, parse_cpu_list
@@ -23,7 +23,7 @@ def holder(name: str, qos: QosClass, now: str, goal: str, **more: bool) -> Conta
 
 def order(holders: list[ContainerCpuMove], shared: str = "") -> list[tuple[str, str]]:
     """Who gets what, in order."""
-    steps = ordered_cpu_steps(holders, parse_cpu_list(shared))
+    steps = cpu_handover_steps(holders, parse_cpu_list(shared))
     return [(holders[i].name, ",".join(map(str, sorted(cpus)))) for i, cpus, _ in steps]
 
 
@@ -163,7 +163,7 @@ def check_every_step(seed: int) -> bool:
     ]
     shared = next((h.goal for h in holders if not h.qos.owns_cpus), frozenset())
     try:
-        steps = ordered_cpu_steps(holders, shared)
+        steps = cpu_handover_steps(holders, shared)
     except NoOrderError:
         return False
     has = [h.now for h in holders]

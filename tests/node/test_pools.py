@@ -8,7 +8,7 @@ import pytest
 from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.document import node_placement_faults, placement_of_node
 from placer.node.pools import pools_of, with_cpus_of_each_container
-from placer.node.targets import container_targets
+from placer.node.targets import desired_container_cgroups
 from placer_models.cluster import Instance, RunningPod
 from placer_models.cpuset import format_cpu_list
 from placer_models.node_placement import NodePlacement
@@ -21,7 +21,7 @@ LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
 
 def sets(document: NodePlacement) -> dict[str, str]:
     """The CPUs of each container's pod."""
-    return {t.one.pod.name: format_cpu_list(t.cpus) for t in container_targets(document)}
+    return {t.one.pod.name: format_cpu_list(t.cpus) for t in desired_container_cgroups(document)}
 
 
 def test_pools_are_what_owners_leave() -> None:
@@ -49,7 +49,7 @@ def test_a_bound_pod_has_the_pool_of_its_numa_nodes() -> None:
     document = a_document(a_pod("a", LSE, "4"), bound, node=node)
 
     assert sets(document) == {"a": "4", "c": "5-7"}
-    assert [sorted(t.mems) for t in container_targets(document)] == [[0, 1], [1]]
+    assert [sorted(t.mems) for t in desired_container_cgroups(document)] == [[0, 1], [1]]
     assert {tuple(k): format_cpu_list(v) for k, v in pools_of(document).bound.items()} == {
         (1,): "5-7"
     }
@@ -73,7 +73,7 @@ def test_pools_lose_what_is_offline() -> None:
     """
     document = a_document(a_pod("a", LSR, "0-3"), a_pod("c"))
 
-    found = {t.one.pod.name: t.cpus for t in container_targets(document, frozenset({0, 5}))}
+    found = {t.one.pod.name: t.cpus for t in desired_container_cgroups(document, frozenset({0, 5}))}
 
     assert found == {"a": {0, 1, 2, 3}, "c": {5}}
 

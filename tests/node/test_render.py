@@ -18,7 +18,7 @@ from placer.node.render.environment import environment_of
 from placer.node.render.folder import rendered_files
 from placer.node.render.oci import container_config_with_placement
 from placer.node.render.systemd import INFINITY, dbus_bits_of, systemd_properties_of
-from placer.node.targets import ContainerTarget, container_targets
+from placer.node.targets import ContainerTarget, desired_container_cgroups
 from placer_models.cluster import Node
 from placer_models.device import Device
 from placer_models.limits import ContainerLimits
@@ -30,7 +30,7 @@ LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
 
 def target(pod: NodePod, node: Node | None = None) -> ContainerTarget:
     """What the only container of a pod gets."""
-    return container_targets(a_document(pod, node=node))[0]
+    return desired_container_cgroups(a_document(pod, node=node))[0]
 
 
 def with_gpus(*ids: str, model: str = "A100", cards: tuple[str, ...] = ()) -> Node:

@@ -12,7 +12,7 @@ from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
 from placer.node.state import OBSERVE_ONLY, AppliedStateFolder
 from placer_models.cpuset import format_cpu_list
-from placer_models.instance.node_file import node_placement_to_dict
+from placer_models.instance.node_file import node_placement_document_to_dict
 from placer_models.policy import QosClass
 
 LSE = QosClass.LSE
@@ -112,7 +112,7 @@ def test_the_agent_says_what_it_left_alone_until_it_is_clear(
     documents = tmp_path / "documents"
     documents.mkdir(mode=0o700)
     document = a_document(a_pod("a", LSE, "0-1", uid="1"), a_pod("b", LSE, "4-5"))
-    (documents / ".new").write_text(json.dumps(node_placement_to_dict(document)))
+    (documents / ".new").write_text(json.dumps(node_placement_document_to_dict(document)))
     (documents / ".new").replace(documents / "n0.json")
     agent = Agent(cgroups, lambda: host, AppliedStateFolder(tmp_path), InboxFolder(documents, "n0"))
     agent.begin()

@@ -21,7 +21,7 @@ from placer.node.plan import cgroup_plan_of
 from placer.node.render.systemd import systemd_properties_of, systemd_property_for
 from placer.node.state import OBSERVE_ONLY, AppliedStateFolder
 from placer.node.systemd_units import SystemdError, SystemdUnits
-from placer.node.targets import container_targets
+from placer.node.targets import desired_container_cgroups
 from placer_models.cpuset import format_cpu_list
 from placer_models.limits import ContainerLimits
 from placer_models.policy import QosClass
@@ -182,7 +182,7 @@ def test_systemds_own_client_says_the_same(node: Node) -> None:
         a_pod("a", LSE, "1-3,6", memory={1: GIB}, limits=ContainerLimits(pids=7)),
         a_pod("b", LS, milli=250, limits=limits),
     ]
-    for target in container_targets(a_document(*pods)):
+    for target in desired_container_cgroups(a_document(*pods)):
         wanted = systemd_properties_of(target)
         unit = next(iter(node.units))
         node.asks.set(unit, wanted)
@@ -212,7 +212,7 @@ def test_partitions_are_told_where_systemd_knows_them(node: Node) -> None:
     """
     CPUSetPartition is a text; systemd has it since 261.
     """
-    (target,) = container_targets(a_document(a_pod("a", LSE, "2-3")))
+    (target,) = desired_container_cgroups(a_document(a_pod("a", LSE, "2-3")))
     node.asks.set(next(iter(node.units)), systemd_properties_of(target, 261, partition="isolated"))
 
     told = node.systemd.told[-1][2]

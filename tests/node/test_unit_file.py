@@ -23,7 +23,7 @@ from placer.node.cgroups import CPU, CPUS, CPUSET, MEMORY, PIDS, Cgroups
 from placer.node.mounts import MountError, kernel_cgroup_files
 from placer.node.systemd_units import ANSWER_S, SETTLE_S
 from placer_cli.app import app
-from placer_models.instance.node_file import node_placement_to_dict
+from placer_models.instance.node_file import node_placement_document_to_dict
 from placer_models.limits import ContainerLimits
 from placer_models.policy import QosClass
 
@@ -105,7 +105,7 @@ def test_its_rights_are_enough(service: dict[str, str], tmp_path: Path) -> None:
     last = max(cgroups.effective("", CPUS))
     pod = a_pod("a", QosClass.LSR, str(last), limits=ContainerLimits(None, 1 << 30, 20))
     document = a_document(pod, node=a_node(last + 1, 1))
-    (documents / "n0.yaml").write_text(yaml.safe_dump(node_placement_to_dict(document)))
+    (documents / "n0.yaml").write_text(yaml.safe_dump(node_placement_document_to_dict(document)))
     (documents / "n0.yaml").chmod(0o600)
     kept = ",".join("+" + one[4:].lower() for one in service["CapabilityBoundingSet"].split())
     umask = int(service.get("UMask", "0022"), 8)

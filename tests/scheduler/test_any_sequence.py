@@ -43,8 +43,8 @@ STEPS = (
     "placer.search.judged.breaches_in_scene",
     "placer.scheduling.decide.breaches",
     "placer.scheduling.deployment.breaches",
-    "placer.scheduling.cluster_state.account_of",
-    "placer.scheduling.cluster_state.running_pods_with_current_pools",
+    "placer.scheduling.scheduler_state.account_of",
+    "placer.scheduling.scheduler_state.running_pods_with_current_pools",
 )
 
 

@@ -52,7 +52,7 @@ def realise_nothing(*_: object, **__: object) -> UnrealisableNode:
 
 STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
     "the solver": ("placer.scheduling.decide.solve", fail, UnforeseenError),
-    "the baseline": ("placer.scheduling.cluster_state.StartingAccounts", fail, UnforeseenError),
+    "the baseline": ("placer.scheduling.scheduler_state.StartingAccounts", fail, UnforeseenError),
     "the problem": ("placer.search.solver.build_problem", fail, UnforeseenError),
     "the greedy path": ("placer.search.scored.place_greedily", fail, UnforeseenError),
     "realising": ("placer.search.judged.realise", fail, UnforeseenError),
@@ -69,13 +69,13 @@ STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
     "the judge of the decision": ("placer.scheduling.decide.breaches", fail, UnforeseenError),
     "a breach in the decision": ("placer.scheduling.decide.breaches", find_a_breach, SolverError),
     "opening a record": (
-        "placer.scheduling.cluster_state.record_with_current_pools",
+        "placer.scheduling.scheduler_state.record_with_current_pools",
         fail,
         UnforeseenError,
     ),
-    "counting a node": ("placer.scheduling.cluster_state.account_of", fail, UnforeseenError),
+    "counting a node": ("placer.scheduling.scheduler_state.account_of", fail, UnforeseenError),
     "filling pools": (
-        "placer.scheduling.cluster_state.running_pods_with_current_pools",
+        "placer.scheduling.scheduler_state.running_pods_with_current_pools",
         fail,
         UnforeseenError,
     ),

@@ -16,7 +16,7 @@ from placer.search import joint_search
 from placer.search.budget import Budget
 from placer.search.exchanges.device_columns import device_sum_columns
 from placer.search.exchanges.domain_rules import DomainRules
-from placer.search.exchanges.lots import exchange_lots_of, unexchanged_shapes
+from placer.search.exchanges.lots import exchange_lots_of, shapes_never_exchanged
 from placer.search.exchanges.mending import ExchangeRepair
 from placer.search.exchanges.on_nodes import NodePlacer
 from placer.search.exchanges.placed import place_more_pods
@@ -88,7 +88,7 @@ def test_pods_that_look_at_others_keep_all_rules(seeds: range) -> None:
     for seed in seeds:
         world = related_world(seed)
         problem = build_problem(world)
-        staying = unexchanged_shapes(problem)
+        staying = shapes_never_exchanged(problem)
         rules = DomainRules(problem, {})
         free = {pod for lot in exchange_lots_of(problem, {}) for pod in lot.pods}
         greedy = place_greedily(problem)

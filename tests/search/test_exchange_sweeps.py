@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from placer import compiled
 from placer.search.budget import Budget
 from placer.search.exchanges.compiled_sweeps import anneal_with_numba
-from placer.search.exchanges.draws import GUMBEL, gumbel_of, stream_random_numbers
+from placer.search.exchanges.draws import GUMBEL, gumbel_of, random_numbers_at
 from placer.search.exchanges.move_rules import (
     NO_RULE,
     NOWHERE,
     DomainCountRule,
     DomainCountRules,
-    no_domain_count_rules,
+    empty_domain_count_rules,
 )
 from placer.search.exchanges.swaps import (
     BinsWithItems,
@@ -139,7 +139,7 @@ def unequal(seed: int) -> BinsWithItems:
         kinds=np.zeros(12, dtype=np.intp),
         barred=np.zeros((pods + 1, 1), dtype=np.bool_),
         slots=slots,
-        rules=no_domain_count_rules(pods + 1),
+        rules=empty_domain_count_rules(pods + 1),
     )
 
 
@@ -162,7 +162,7 @@ def test_draws_are_those_of_splitmix64() -> None:
     known = [6457827717110365317, 3203168211198807973, 9817491932198370423]
     stream = np.array([1234567], dtype=np.uint64)
 
-    assert stream_random_numbers(stream, np.arange(3, dtype=np.uint64)).tolist() == known
+    assert random_numbers_at(stream, np.arange(3, dtype=np.uint64)).tolist() == known
     assert gumbel_of(np.array([0, 2**64 - 1], dtype=np.uint64)).tolist() == [GUMBEL[0], GUMBEL[-1]]
 
 
@@ -176,7 +176,7 @@ def crowd_of(bins: BinArrays) -> BinsWithItems:
         bins.kinds,
         nothing,
         bins.slots.copy(),
-        no_domain_count_rules(len(bins.sizes)),
+        empty_domain_count_rules(len(bins.sizes)),
     )
 
 

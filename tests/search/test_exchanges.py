@@ -16,7 +16,7 @@ from placer.judge.measure import measure
 from placer.search import joint_search
 from placer.search.budget import Budget
 from placer.search.exchanges.lots import exchange_lots_of
-from placer.search.exchanges.move_rules import no_domain_count_rules
+from placer.search.exchanges.move_rules import empty_domain_count_rules
 from placer.search.exchanges.placed import place_more_pods
 from placer.search.exchanges.swaps import BinsWithItems, exchange_until_all_fit
 from placer.search.exchanges.wanted import lot_exclusion_options
@@ -204,7 +204,7 @@ def test_exchanges_lose_nobody_and_leave_who_is_out_for_his_like_alone() -> None
         kinds=np.array([0, 1, 2]),
         barred=np.array([[False] * 3] * 5 + [[True, False, False]] + [[False] * 3] * 3),
         slots=slots.copy(),
-        rules=no_domain_count_rules(9),
+        rules=empty_domain_count_rules(9),
     )
 
     assert exchange_until_all_fit(crowd, 2_000, 3, lambda _: False)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.packing.bins import Bin, PackingProblem
-from placer.packing.fewest import pack_into, pack_into_fewest_bins, with_all_items_packed
+from placer.packing.fewest import exact_filling, pack_into_fewest_bins, with_all_items_packed
 from placer.packing.knapsack import dearest_choice, full_patterns
 from placer.packing.prices import ItemPrices, PackingProgram, simplex_maximum
 from placer.packing.step_limit import StepBudget
@@ -102,8 +102,8 @@ def test_pieces_that_fit_by_volume_may_need_another_bin() -> None:
     packed = pack_into_fewest_bins(packing, with_all_items_packed(packing, []), StepBudget(10**6))
 
     assert (len(packed.filling), packed.bound) == (3, 3)
-    assert pack_into(packing, 2, StepBudget(10**6), FREE) is None
-    assert pack_into(packing, 3, StepBudget(10**6), FREE) is not None
+    assert exact_filling(packing, 2, StepBudget(10**6), FREE) is None
+    assert exact_filling(packing, 3, StepBudget(10**6), FREE) is not None
 
 
 @given(SIZES, st.lists(ROOM, min_size=3, max_size=3), COUNTS)
@@ -116,7 +116,7 @@ def test_all_that_fits_is_found_without_prices(
     bins = tuple(Bin(room, tuple(sizes)) for room in rooms)
     packing = PackingProblem(bins, bins[0], counts)
 
-    found = pack_into(packing, 3, StepBudget(10**6), FREE)
+    found = exact_filling(packing, 3, StepBudget(10**6), FREE)
 
     first, second, third = (set(choices(bin, counts)) for bin in bins)
     rests = (
@@ -136,7 +136,7 @@ def test_more_bins_than_needed_stay_empty() -> None:
     """
     packing = PackingProblem((), Bin((9,), ((3,),)), (2,))
 
-    assert pack_into(packing, 4, StepBudget(100)) == [[2], [0], [0], [0]]
+    assert exact_filling(packing, 4, StepBudget(100)) == [[2], [0], [0], [0]]
 
 
 def test_the_simplex_method_finds_the_corner() -> None:

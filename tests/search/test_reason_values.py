@@ -24,7 +24,7 @@ from placer_models.reasons import (
     GroupTooLarge,
     LevelRuleReason,
     MovesAllowed,
-    NoPlaceStage,
+    OccupancyStage,
     Reason,
     ReasonTimeout,
     RuleDemand,
@@ -42,23 +42,23 @@ SPREAD = LevelRule("node", LevelRuleKind.SPREAD, count=1)
 CASES: dict[str, tuple[Instance, tuple[Reason, ...]]] = {
     "every node is too small": (
         world(pod("p", 10), nodes=TWO),
-        (Blocked(NoPlaceStage.EMPTY, ((MANY, 2),)),),
+        (Blocked(OccupancyStage.EMPTY, ((MANY, 2),)),),
     ),
     "a closed node, and one that is too small": (
         world(pod("p", 10), nodes=(TWO[0], node("m", cordoned=True))),
-        (Blocked(NoPlaceStage.EMPTY, ((MANY, 1), (Blocker(RuleDemand("cordon")), 1))),),
+        (Blocked(OccupancyStage.EMPTY, ((MANY, 1), (Blocker(RuleDemand("cordon")), 1))),),
     ),
     "a label that no node has": (
         world(pod("p", 1, selector={"zone": "a"}), nodes=(node(labels={"rack": "a"}),)),
         (
-            Blocked(NoPlaceStage.EMPTY, ((Blocker(RuleDemand("node-selector")), 1),)),
+            Blocked(OccupancyStage.EMPTY, ((Blocker(RuleDemand("node-selector")), 1),)),
             UnknownName(UnknownNameKind.LABEL, ("zone",), ("rack",)),
         ),
     ),
     "moves that would not do": (
         pinned_crowd(1),
         (
-            Blocked(NoPlaceStage.RUNNING, ((Blocker(RuleDemand("device-count", "gpu")), 2),)),
+            Blocked(OccupancyStage.RUNNING, ((Blocker(RuleDemand("device-count", "gpu")), 2),)),
             MovesAllowed(could=2, may=1),
         ),
     ),
@@ -68,7 +68,7 @@ CASES: dict[str, tuple[Instance, tuple[Reason, ...]]] = {
             gangs=(gang("g", *(pod(f"g-{i}", 6) for i in range(3)), minimum=3, levels=[SPREAD]),),
         ),
         (
-            FewMembers(NoPlaceStage.EMPTY, "g", members=3, minimum=3, most=2, is_bound=False),
+            FewMembers(OccupancyStage.EMPTY, "g", members=3, minimum=3, most=2, is_bound=False),
             LevelRuleReason(SPREAD),
             GangMinimumReason("g", running=0, members=3, minimum=3),
         ),
@@ -80,7 +80,7 @@ CASES: dict[str, tuple[Instance, tuple[Reason, ...]]] = {
             groups=(GangGroup("both", "default", (("default", "a"), ("default", "b"))),),
         ),
         (
-            GroupTooLarge(NoPlaceStage.EMPTY, "both"),
+            GroupTooLarge(OccupancyStage.EMPTY, "both"),
             GangMinimumReason("a", running=0, members=1, minimum=1),
             WholeGroupReason("both", ("a", "b")),
         ),
@@ -123,10 +123,10 @@ def test_what_is_known_is_the_verdict() -> None:
     Of what holds at once; and what holds on empty nodes goes before all.
     """
     unknown, group = (
-        StagedReason(NoPlaceStage.RUNNING, why)
-        for why in (ReasonTimeout(), GroupTooLarge(NoPlaceStage.RUNNING, "g"))
+        StagedReason(OccupancyStage.RUNNING, why)
+        for why in (ReasonTimeout(), GroupTooLarge(OccupancyStage.RUNNING, "g"))
     )
-    never = StagedReason(NoPlaceStage.EMPTY, ReasonTimeout())
+    never = StagedReason(OccupancyStage.EMPTY, ReasonTimeout())
 
     assert reason_at_earliest_stage([unknown, group]) is group
     assert reason_at_earliest_stage([unknown, group, never]) is never

@@ -14,7 +14,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import rule_demands_of_pod
-from placer.search.reasons.stages import nodes_at_filling_stages
+from placer.search.reasons.stages import nodes_at_occupancy_stages
 from placer.search.reasons.text import blocked_nodes_text
 from placer.search.solver import solve
 from placer.state.network import required_levels
@@ -364,7 +364,7 @@ def check_world(instance: Instance) -> None:
     """Hold the blocker of each gang's first pod on each node against trying everything."""
     baseline = starting_accounts_of(instance)
     budget = Budget(SolveOptions(workers=1))
-    stages = nodes_at_filling_stages(instance, instance, baseline, Placement(), budget)
+    stages = nodes_at_occupancy_stages(instance, instance, baseline, Placement(), budget)
     for gang in instance.gangs:
         waiting, levels = gang.pods[0], required_levels(gang)
         for stage in stages[:2]:

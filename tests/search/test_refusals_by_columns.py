@@ -13,7 +13,7 @@ from placer.scheduling.decision import Batch, lone_gang
 from placer.search import kept_blockers
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons import by_columns
-from placer.search.reasons.stages import NodesAtReasonStage
+from placer.search.reasons.stages import NodesAtOccupancyStage
 from placer.state.requirements import PodRequirements
 from placer_models.cluster import Instance
 from placer_models.placement import Unplaced
@@ -91,10 +91,10 @@ def test_nodes_that_a_batch_left_alone_keep_their_blockers(
     as often, in the same order, as if each node were looked at again.
     """
     taken_over = 0
-    known_before = NodesAtReasonStage.known_before
+    known_before = NodesAtOccupancyStage.known_before
 
     def counted(
-        stage: NodesAtReasonStage, ask: PodRequirements
+        stage: NodesAtOccupancyStage, ask: PodRequirements
     ) -> kept_blockers.AskBlockerByNode | None:
         nonlocal taken_over
         known = known_before(stage, ask)
@@ -103,8 +103,8 @@ def test_nodes_that_a_batch_left_alone_keep_their_blockers(
 
     for seed in range(1000 * batch, 1000 * batch + WORLDS):
         for world in (mixed_instance(seed), roomy.instance(seed)):
-            monkeypatch.setattr(NodesAtReasonStage, "known_before", counted)
+            monkeypatch.setattr(NodesAtOccupancyStage, "known_before", counted)
             found = refused_together(world)
-            monkeypatch.setattr(NodesAtReasonStage, "known_before", lambda stage, ask: None)
+            monkeypatch.setattr(NodesAtOccupancyStage, "known_before", lambda stage, ask: None)
             assert found == refused_together(world), seed
     assert taken_over

@@ -34,7 +34,7 @@ from placer_models.resource_classes import (
     ask_of,
     node_load_before_new_pods,
     resource_class_totals_of_node,
-    resource_classes_asked_by_any,
+    scored_resource_classes_asked_by_any,
 )
 from placer_models.topology import Hugepages
 from placer_models.variants import spec_on
@@ -214,7 +214,7 @@ def test_classes_are_those_of_the_page() -> None:
     """
     for instance in (*mixed_worlds(), *(shared_world(seed) for seed in range(40))):
         specs = [pod.spec for pod in all_pods(instance)]
-        classes = resource_classes_asked_by_any(specs)
+        classes = scored_resource_classes_asked_by_any(specs)
         assert classes == tuple(sorted({name for spec in specs for name in asks_for(spec)}))
         for there in instance.nodes:
             has = totals(there)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from placer.slots.compiled import CompiledJob, OperatorChainEdge, OperatorMemoryFractions
+from placer.slots.compiled import CompiledJob, EdgeBetweenChains, OperatorMemoryFractions
 from placer.slots.compiler import compile_job
 from placer.slots.graph import (
     Chaining,
@@ -320,7 +320,7 @@ def test_network_memory_follows_from_channels(
     From 7 subtasks to 3: channels of one reader, subpartitions of one writer (F2).
     """
     found = network_memory_of_chains(
-        [OperatorChainEdge(0, 1, partition, exchange)], [7, 3], NetworkBuffers(buffer_bytes=1)
+        [EdgeBetweenChains(0, 1, partition, exchange)], [7, 3], NetworkBuffers(buffer_bytes=1)
     )
 
     assert found == [up, down]

@@ -159,13 +159,13 @@ def _document(
 
     from placer.load import load_placement
     from placer.node.document import placement_of_node
-    from placer_models.files.documents import read_documents
+    from placer_models.files.documents import load_documents
     from placer_models.files.errors import InputError, near_or_first_names
-    from placer_models.instance.node_file import read_node_placement
+    from placer_models.instance.node_file import read_node_placement_document
 
     if len(files) == 1:
-        documents = read_documents(files[0])
-        found = read_node_placement(documents[0])
+        documents = load_documents(files[0])
+        found = read_node_placement_document(documents[0])
         if len(documents) > 1:
             message = f"got {len(documents)} documents; expected one"
             raise InputError(documents[0].file, None, "", message)
@@ -195,7 +195,7 @@ def _write_all(
     from placer.load import load_placement
     from placer.node.document import node_placement_faults, placement_of_each_node
     from placer_models.files.errors import InputError
-    from placer_models.instance.node_file import node_placement_to_dict
+    from placer_models.instance.node_file import node_placement_document_to_dict
 
     if len(files) == 1:
         message = "is all that is given; expected the files of an instance, and what solve wrote"
@@ -209,7 +209,7 @@ def _write_all(
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     written = [one for one in numbered if one is not None]
     for one in written:
-        text = json_or_yaml_text(node_placement_to_dict(one), Format.JSON)
+        text = json_or_yaml_text(node_placement_document_to_dict(one), Format.JSON)
         write_whole(folder / f"{one.node.name}.json", text)
     kept = len(found) - len(written)
     said = f"{folder}: {len(written)} of {len(found)} documents written, {kept} said it before"
@@ -222,13 +222,13 @@ def _renewed(file: Path, wanted: "NodePlacement", generation: int | None) -> "No
 
     from placer.node.apply import next_document_generation
     from placer.node.errors import ImpossibleDocumentError
-    from placer_models.files.documents import read_documents
+    from placer_models.files.documents import load_documents
     from placer_models.files.errors import InputError
-    from placer_models.instance.node_file import read_node_placement
+    from placer_models.instance.node_file import read_node_placement_document
 
     if not file.exists():
         return replace(wanted, generation=generation or 1)
-    before = read_node_placement(read_documents(file)[0])
+    before = read_node_placement_document(load_documents(file)[0])
     if replace(wanted, generation=before.generation) == before:
         if generation in (None, before.generation):
             return None
@@ -255,13 +255,13 @@ def _write(
     from placer.node.errors import ImpossibleDocumentError
     from placer.node.render.folder import edited_oci_config, rendered_files
     from placer_models.files.errors import InputError
-    from placer_models.instance.node_file import node_placement_to_dict
+    from placer_models.instance.node_file import node_placement_document_to_dict
 
     wanted = replace(wanted, generation=wanted.generation or 1)
     if faults := node_placement_faults(wanted):
         raise ImpossibleDocumentError(faults[0])
     if to_document is not None:
-        text = json_or_yaml_text(node_placement_to_dict(wanted), format_of(to_document))
+        text = json_or_yaml_text(node_placement_document_to_dict(wanted), format_of(to_document))
         write_whole(to_document, text)
     if render is not None:
         try:

@@ -265,7 +265,7 @@ def _print_changes(
     objects; None: the instance is in files of its own.
     """
     from placer.explain.explain import explain
-    from placer_cli.draw.explanation import best_changes, draw_best_changes
+    from placer_cli.draw.explanation import best_change_rows, draw_best_changes
     from placer_cli.draw.text_flow import drawing_with_title
     from placer_cli.progress import progress
 
@@ -274,7 +274,7 @@ def _print_changes(
     with progress(error_console()) as tell:
         tell("looking for changes that would do")
         explained = explain(problem, answer, seconds=seconds, most_changes=1, nearest=False)
-    found = best_changes(explained, problem, of_cluster=dump is not None, files=dump or ())
+    found = best_change_rows(explained, problem, of_cluster=dump is not None, files=dump or ())
     if found:
         drawn = drawing_with_title(
             "What would do (placer explain says more)", draw_best_changes(found)

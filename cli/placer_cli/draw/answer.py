@@ -14,14 +14,14 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.places import draw_moves, draw_places, draw_unplaced
 from placer_cli.draw.residents import drawn_pods_by_node
-from placer_cli.draw.text_flow import drawing_with_title, stack_drawings
+from placer_cli.draw.text_flow import drawing_with_title, stack_yielded_drawings
 from placer_cli.draw.tiers import draw_tiers
 from placer_cli.draw.verdict import answer_summary
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
 
 
-@stack_drawings
+@stack_yielded_drawings
 def draw_answer(
     answer: Answer,
     instance: Instance,

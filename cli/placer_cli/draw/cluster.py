@@ -13,9 +13,9 @@ from placer_cli.draw.canvas import Canvas, MarkCharacters
 from placer_cli.draw.palette import ACCENT, BAD, FRAME, QUIET, STRONG, owner_marks, owner_style
 from placer_cli.draw.plain import (
     amounts_besides_gpus,
-    asked_and_available_cpu_milli,
     asked_gpus,
     gpu_count_of,
+    node_asked_and_allocatable_milli,
     zone_of,
 )
 from placer_cli.draw.residents import (
@@ -26,7 +26,7 @@ from placer_cli.draw.residents import (
 )
 from placer_cli.draw.shares import IN_MIG_MODE, broken_device_legend, has_broken_device
 from placer_cli.draw.tables import column_count, table
-from placer_cli.draw.text_flow import natural_width, stack_drawings, wrap_pieces
+from placer_cli.draw.text_flow import natural_width, stack_yielded_drawings, wrap_pieces
 from placer_cli.draw.texts import (
     amount_text,
     amounts_to_show,
@@ -54,7 +54,7 @@ BAR_COLUMNS = range(4, 21)
 """Widths of a bar, in columns; without room for the least there are numbers alone."""
 
 
-@stack_drawings
+@stack_yielded_drawings
 def draw_cluster(
     instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: Canvas
 ) -> Iterator[RenderableType]:
@@ -197,7 +197,7 @@ def _cells(
 
 def _cpu_amount(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
     """Draw what pods ask for of the CPUs of a node whose inside is not known."""
-    asked, has = asked_and_available_cpu_milli(node, tenants)
+    asked, has = node_asked_and_allocatable_milli(node, tenants)
     return bars.draw(
         [(asked, StyledMark(bars.marks.full, ACCENT))],
         has,

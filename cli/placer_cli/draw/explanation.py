@@ -282,7 +282,7 @@ def _changes(one: Explanation, acts: Mapping[str, Sequence[str]], *, every: bool
         yield Text(f"not known: {_kinds(one.open)}", QUIET)
 
 
-def best_changes(
+def best_change_rows(
     explanations: Sequence[Explanation],
     instance: Instance,
     *,
@@ -306,7 +306,7 @@ def best_changes(
 
 
 def draw_best_changes(rows: Sequence[tuple[str, str, str]]) -> RenderableType:
-    """Draw a line for each of the `best_changes`."""
+    """Draw a line for each of the `best_change_rows`."""
     lines = (
         Text.assemble((who, STRONG), ": ", (parts, GOOD), (f" ({act})" if act else "", QUIET))
         for who, parts, act in rows

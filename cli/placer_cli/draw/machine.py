@@ -15,7 +15,7 @@ from placer_cli.draw.palette import ACCENT, BAD, QUIET, STRONG
 from placer_cli.draw.text_flow import (
     drawing_with_title,
     drawings_side_by_side,
-    stack_drawings,
+    stack_yielded_drawings,
     wrap_pieces,
 )
 from placer_cli.draw.texts import count_text, ids_text, memory_text, quantity_text
@@ -30,7 +30,7 @@ MOST_DISTANCES = 10
 """A matrix of distances for more NUMA nodes than these would be read by nobody."""
 
 
-@stack_drawings
+@stack_yielded_drawings
 def draw_machine(machine: Machine, canvas: Canvas) -> Iterator[RenderableType]:
     """Draw a machine: a headline, its packages, distances, links and sources."""
     marks = canvas.marks

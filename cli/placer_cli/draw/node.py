@@ -21,7 +21,7 @@ from placer_cli.draw.shares import (
     device_left_text,
     has_broken_device,
 )
-from placer_cli.draw.text_flow import drawing_with_title, stack_drawings, wrap_pieces
+from placer_cli.draw.text_flow import drawing_with_title, stack_yielded_drawings, wrap_pieces
 from placer_cli.draw.texts import (
     amount_text,
     amounts_to_show,
@@ -43,7 +43,7 @@ MEMORY_COLUMNS = 24
 """Width of a NUMA node's memory bar, where there is room."""
 
 
-@stack_drawings
+@stack_yielded_drawings
 def draw_node(
     node: Node,
     residents: Sequence[DrawnPod],

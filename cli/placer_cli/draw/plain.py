@@ -88,7 +88,7 @@ def pod_request_texts(resident: DrawnPod, node: Node) -> tuple[str, ...]:
     )
 
 
-def asked_and_available_cpu_milli(node: Node, residents: Sequence[DrawnPod]) -> tuple[int, int]:
+def node_asked_and_allocatable_milli(node: Node, residents: Sequence[DrawnPod]) -> tuple[int, int]:
     """Return what the pods ask for, and what the node has for pods: without its system's part."""
     asked = sum(r.pod.spec.requests.cpu_milli for r in residents if r.is_pod)
     kept = sum(r.pod.spec.requests.cpu_milli for r in residents if not r.is_pod)
@@ -132,7 +132,7 @@ def _bars(
     node: Node, residents: Sequence[DrawnPod], pods: MarkedPods, canvas: Canvas
 ) -> Iterable[tuple[str, _Parts, int, str]]:
     """Yield each resource: its name, who asks for how much, how much there is, and words."""
-    asked, has = asked_and_available_cpu_milli(node, residents)
+    asked, has = node_asked_and_allocatable_milli(node, residents)
     parts = [(r.pod.spec.requests.cpu_milli, mark) for mark, r in pods]
     yield "CPU", parts, has, f"{cpu_milli_text(asked)} of {cpu_milli_text(has)}"
     parts = [(sum(n for _, n in r.place.memory_bytes), mark) for mark, r in pods]

@@ -26,8 +26,8 @@ from placer_cli.draw.svg_shapes import (
     SIZE,
     TRACK,
     style_colour,
+    svg_fixed_width_text,
     svg_rect,
-    svg_words,
 )
 from placer_cli.draw.texts import memory_text
 from placer_cli.draw.threads import LABEL_COLUMNS, StyledMark, cpu_id_row_labels, spread_over_lines
@@ -122,15 +122,15 @@ def _package(
     drawn = [_numa(block, paint, packages, each) for block in blocks]
     elements, height = _in_rows(drawn, per_row, PAD, HEADING)
     height += HEADING
-    heading = svg_words(PAD, HEADING - 7, f"package {number}", STRONG)
+    heading = svg_fixed_width_text(PAD, HEADING - 7, f"package {number}", STRONG)
     return _Box([heading, *elements], width, height, PACKAGE_PAPER, 6)
 
 
 def _numa(block: DrawnNumaNode, paint: MachinePaint, packages: DrawnPackages, width: float) -> _Box:
     name, facts = title_of_numa_block(block, packages.canvas)
-    elements = [svg_words(PAD, HEADING - 7, name, STRONG)]
+    elements = [svg_fixed_width_text(PAD, HEADING - 7, name, STRONG)]
     x = PAD + (len(name) + 1) * COLUMN
-    elements += [svg_words(x, HEADING - 7, facts, QUIET)] if facts else []
+    elements += [svg_fixed_width_text(x, HEADING - 7, facts, QUIET)] if facts else []
     y = HEADING
     found, y = _threads(block, paint, width, y)
     elements += found
@@ -161,7 +161,7 @@ def _threads(
                         elements += _cell(paint.cpu(core[level]), x, y)
                     x += CELL
                 x += BETWEEN
-            elements.append(svg_words(x, y + CELL - 3, said, QUIET, size=SIZE - 2))
+            elements.append(svg_fixed_width_text(x, y + CELL - 3, said, QUIET, size=SIZE - 2))
             y += CELL
         y += BETWEEN
     return elements, y
@@ -190,7 +190,7 @@ def _letters(cell: StyledMark, x: float, y: float) -> str:
     wide = min(COLUMN, (CELL - 3) / len(cell.mark))
     left = x + (CELL - 1.5 - wide * len(cell.mark)) / 2
     size = SIZE - 2 if len(cell.mark) == 1 else SIZE - 5
-    return svg_words(left, y + CELL - 4, cell.mark, cell.style, size=size, wide=wide)
+    return svg_fixed_width_text(left, y + CELL - 4, cell.mark, cell.style, size=size, wide=wide)
 
 
 def _memory(
@@ -201,7 +201,7 @@ def _memory(
         return
     left = PAD + 5 * COLUMN
     most = width - 2 * PAD - 5 * COLUMN - 9 * COLUMN
-    yield svg_words(PAD, y + BAR - 2, "mem", QUIET, size=SIZE - 2)
+    yield svg_fixed_width_text(PAD, y + BAR - 2, "mem", QUIET, size=SIZE - 2)
     yield svg_rect(left, y, most, BAR, TRACK, round_px=2)
     x = left
     for amount, cell in held:
@@ -211,10 +211,12 @@ def _memory(
         yield svg_rect(x, y, max(wide, 1), BAR, style_colour(cell.style) or FAINT, edge=PAPER)
         if wide >= COLUMN * len(cell.mark):
             at = x + (wide - (COLUMN - 1) * len(cell.mark)) / 2
-            yield svg_words(at, y + BAR - 2, cell.mark, cell.style, size=SIZE - 3, wide=COLUMN - 1)
+            yield svg_fixed_width_text(
+                at, y + BAR - 2, cell.mark, cell.style, size=SIZE - 3, wide=COLUMN - 1
+            )
         x += wide
     taken = memory_text(sum(amount for amount, _ in held))
-    yield svg_words(left + most + COLUMN, y + BAR - 2, taken, QUIET, size=SIZE - 2)
+    yield svg_fixed_width_text(left + most + COLUMN, y + BAR - 2, taken, QUIET, size=SIZE - 2)
 
 
 def _devices(
@@ -242,7 +244,7 @@ def _chip(name: str, cells: Sequence[StyledMark], x: float, y: float, wide: floa
         x, y, wide, LINE, PAPER if not cells else "#fbfbf9", edge=colour or EDGE, round_px=4
     )
     column = COLUMN - 1
-    yield svg_words(x + 5, y + LINE - 5, name, Style.null(), size=SIZE - 2, wide=column)
+    yield svg_fixed_width_text(x + 5, y + LINE - 5, name, Style.null(), size=SIZE - 2, wide=column)
     at = x + 5 + (len(name) + 1) * column
     for cell in cells:
         long = len(cell.mark) * column
@@ -250,5 +252,7 @@ def _chip(name: str, cells: Sequence[StyledMark], x: float, y: float, wide: floa
             yield svg_rect(
                 at - 1, y + 2, long + 2, LINE - 4, style_colour(cell.style) or INK, round_px=2
             )
-        yield svg_words(at, y + LINE - 5, cell.mark, cell.style, size=SIZE - 2, wide=column)
+        yield svg_fixed_width_text(
+            at, y + LINE - 5, cell.mark, cell.style, size=SIZE - 2, wide=column
+        )
         at += long

@@ -51,7 +51,7 @@ def svg_rect(
     return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" fill="{fill}"{more}/>'
 
 
-def svg_words(
+def svg_fixed_width_text(
     x: float, y: float, text: str, style: Style, *, size: float = SIZE, wide: float = COLUMN
 ) -> str:
     """Return words that start at x, with their letters on the line y.

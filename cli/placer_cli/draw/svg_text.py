@@ -17,8 +17,8 @@ from placer_cli.draw.svg_shapes import (
     MARGIN,
     TRACK,
     style_colour,
+    svg_fixed_width_text,
     svg_rect,
-    svg_words,
     text_colour_of_style,
 )
 
@@ -62,7 +62,7 @@ def _run_elements(text: str, style: Style, column: int, top: float) -> Iterator[
         wide = cell_len(text) * COLUMN
         yield svg_rect(x, top + 1, wide, LINE - 3, style_colour(style) or INK, round_px=2)
         if len(text) > MOST_LETTERS and len(set(text)) == 1:
-            yield svg_words(x + (wide - COLUMN) / 2, top + LINE - 5, text[0], style)
+            yield svg_fixed_width_text(x + (wide - COLUMN) / 2, top + LINE - 5, text[0], style)
             return
     for run in _RUN.finditer(text):
         at = x + cell_len(text[: run.start()]) * COLUMN
@@ -89,4 +89,4 @@ def _shape(run: str, style: Style, x: float, top: float) -> str:
         hollow = mark == UNICODE.efficiency
         ink = text_colour_of_style(style)
         return svg_rect(*place, side, side, "none" if hollow else ink, edge=ink if hollow else "")
-    return svg_words(x, top + LINE - 5, run, style)
+    return svg_fixed_width_text(x, top + LINE - 5, run, style)

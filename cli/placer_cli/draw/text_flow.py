@@ -30,7 +30,7 @@ def wrap_pieces(pieces: Iterable[Text], width: int, between: str = "   ") -> Tex
     return Text("\n", overflow="ignore").join(lines)
 
 
-def stack_drawings(
+def stack_yielded_drawings(
     parts: Callable[P, Iterable[RenderableType]],
 ) -> Callable[P, Group]:
     """Let a function that yields drawings return them as one, the first on top."""

@@ -25,7 +25,7 @@ from placer_models.placement import pod_or_gang_title
 from placer_models.pod import DeviceRequest, Gang, Pod, PodSpec, without_replica_number
 from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.reasons import Illegal, NotTried
-from placer_models.relations import domain_limits
+from placer_models.relations import domain_limits_asked_by
 
 Member = tuple[Gang, Pod]
 
@@ -149,7 +149,7 @@ def _rules(gang: Gang, spec: PodSpec) -> str:
     rules += [_near(term) for term in spec.affinity]
     rules += [
         f"{'' if limit.required else 'if possible '}{limit.said}"
-        for _, limit in domain_limits(spec, gang.namespace)
+        for _, limit in domain_limits_asked_by(spec, gang.namespace)
     ]
     if spec.alignment not in (None, AlignmentPolicy.NONE):
         rules.append(str(spec.alignment))

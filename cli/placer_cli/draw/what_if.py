@@ -14,7 +14,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.places import draw_moves, draw_unplaced
 from placer_cli.draw.tables import TableCell, table
-from placer_cli.draw.text_flow import drawing_with_title, stack_drawings
+from placer_cli.draw.text_flow import drawing_with_title, stack_yielded_drawings
 from placer_cli.draw.texts import count_text
 from placer_cli.draw.tiers import tier_unit_text
 from placer_cli.draw.verdict import answer_summary, tier_value_text
@@ -32,7 +32,7 @@ from placer_models.pod import pods_of_gangs
 from placer_models.whatif.change import InstanceChange
 
 
-@stack_drawings
+@stack_yielded_drawings
 def draw_what_if(
     found: WhatIfComparison,
     changes: Sequence[InstanceChange],

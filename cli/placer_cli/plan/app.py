@@ -108,9 +108,9 @@ def buy(
     try:
         questions = _questions(plan, instance or [], pod or [], each=each)
         if growth is not None:
-            from placer_cli.plan.growing import buy_growth
+            from placer_cli.plan.growing import solve_and_print_growth
 
-            code = buy_growth(
+            code = solve_and_print_growth(
                 questions[0], growth, sweep_workers, seconds, workers, work_limit, form, report
             )
         else:

@@ -76,7 +76,7 @@ class ClusterQuestionOptions:
         error_console().print(f"{did} in {monotonic() - self._started_s:.2f} s", style="dim")
 
 
-def answer_unless_interrupted(ask: Callable[[], _Answer]) -> _Answer:
+def answer_or_raise_if_interrupted(ask: Callable[[], _Answer]) -> _Answer:
     """Return the answer; Ctrl-C before there is one is told as such.
 
     Raises:

@@ -13,7 +13,7 @@ from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.text_flow import drawing_with_title, stack_drawings
+from placer_cli.draw.text_flow import drawing_with_title, stack_yielded_drawings
 from placer_cli.draw.texts import count_text
 from placer_cli.draw.threads import StyledMark
 from placer_cli.plan.drawn import offer_mix_text, price_text
@@ -23,7 +23,7 @@ _WIDE = 100
 """From this width on there is room for bars."""
 
 
-@stack_drawings
+@stack_yielded_drawings
 def draw_growth(
     question: PlanQuestion, curve: GrowthCurve, canvas: Canvas
 ) -> Iterator[RenderableType]:

@@ -13,7 +13,7 @@ from placer_cli.output import Format, print_json_or_yaml
 from placer_cli.plan.cluster_question import (
     AnswerFormat,
     ClusterQuestionOptions,
-    answer_unless_interrupted,
+    answer_or_raise_if_interrupted,
 )
 from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, sweep_workers_from_options
 from placer_cli.report.option import ReportFile, report_footer, write_report
@@ -74,7 +74,7 @@ def fit(
     who = waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore)
     question = ClusterQuestionOptions(instance, form, report, who, skip_illegal)
     workers = sweep_workers_from_options(processes, executor)
-    steps = answer_unless_interrupted(
+    steps = answer_or_raise_if_interrupted(
         lambda: _fit(question, pod, exclude_nodes or [], what_if or [], seconds, workers)
     )
     raise typer.Exit(Exit.DONE if steps[0].count else Exit.NOT_ALL)

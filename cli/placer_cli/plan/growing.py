@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from placer.sweep.workers import SweepWorkers
 
 
-def buy_growth(
+def solve_and_print_growth(
     question: "PlanQuestion",
     growth: str,
     workers: "SweepWorkers",

@@ -14,7 +14,7 @@ from placer_cli.output import Format, print_json_or_yaml
 from placer_cli.plan.cluster_question import (
     AnswerFormat,
     ClusterQuestionOptions,
-    answer_unless_interrupted,
+    answer_or_raise_if_interrupted,
 )
 from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, sweep_workers_from_options
 from placer_cli.report.option import ReportFile, report_footer, write_report
@@ -73,7 +73,7 @@ def survive(
     who = waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore)
     question = ClusterQuestionOptions(instance, form, report, who, skip_illegal)
     workers = sweep_workers_from_options(processes, executor)
-    answer = answer_unless_interrupted(
+    answer = answer_or_raise_if_interrupted(
         lambda: _survive(question, nodes or 1, domain or "", move_budget, offers, seconds, workers)
     )
     raise typer.Exit(Exit.NOT_ALL if answer.failed else Exit.DONE)

@@ -85,6 +85,6 @@ def advise(
 
         print_drawing(lambda canvas: draw_thread_count_advice(history, canvas))
     else:
-        from placer_cli.queue.trees import queue_advice_to_json
+        from placer_cli.queue.trees import thread_count_advice_to_json
 
-        print_json_or_yaml(queue_advice_to_json(history), form)
+        print_json_or_yaml(thread_count_advice_to_json(history), form)

@@ -46,7 +46,7 @@ def simulation_to_json(result: SimulationResult) -> dict[str, object]:
     }
 
 
-def queue_advice_to_json(history: ThreadLengthHistory) -> dict[str, object]:
+def thread_count_advice_to_json(history: ThreadLengthHistory) -> dict[str, object]:
     """Return the document of an advice."""
     return {
         "apiVersion": API_VERSION,

@@ -7,13 +7,13 @@ from rich.text import Text
 from rich.tree import Tree
 
 from placer.slots.amount_text import format_e8
-from placer.slots.compiled import CompiledJob, Fractions, OperatorChainEdge, OperatorMemoryFractions
+from placer.slots.compiled import CompiledJob, EdgeBetweenChains, Fractions, OperatorMemoryFractions
 from placer.slots.graph import DEFAULT_GROUP
 from placer.slots.resources import ResourceAmounts, ResourceProfile
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import ACCENT, BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.tables import cut_table
-from placer_cli.draw.text_flow import drawing_with_title, stack_drawings
+from placer_cli.draw.text_flow import drawing_with_title, stack_yielded_drawings
 from placer_cli.draw.texts import count_text, memory_text
 
 MOST_CHAINS = 60
@@ -26,7 +26,7 @@ MOST_NAMES = 4
 """So many names stand in one line."""
 
 
-@stack_drawings
+@stack_yielded_drawings
 def draw_job(job: CompiledJob, canvas: Canvas) -> Iterator[RenderableType]:
     """Draw a compiled job."""
     yield Text(_headline(job), STRONG)
@@ -91,7 +91,7 @@ def chain_name(job: CompiledJob, chain: int) -> str:
 
 def _tree(job: CompiledJob) -> Tree:
     tree = Tree(Text("regions, in an order in which they can run", QUIET), guide_style=FRAME)
-    links: dict[int, list[OperatorChainEdge]] = {}
+    links: dict[int, list[EdgeBetweenChains]] = {}
     for link in job.links:
         links.setdefault(link.producer, []).append(link)
     left = MOST_CHAINS
@@ -119,7 +119,7 @@ def _group_names(job: CompiledJob, region: int) -> list[str]:
 
 
 def _add_chain(
-    branch: Tree, job: CompiledJob, chain: int, links: Sequence[OperatorChainEdge]
+    branch: Tree, job: CompiledJob, chain: int, links: Sequence[EdgeBetweenChains]
 ) -> None:
     """Add a chain with its operators and what reads it."""
     parts = [count_text(job.chains[chain].parallelism, "subtask")]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from placer.slots.compiled import CompiledJob, Fractions, OperatorChainEdge, OperatorMemoryFractions
+from placer.slots.compiled import CompiledJob, EdgeBetweenChains, Fractions, OperatorMemoryFractions
 from placer.slots.graph import EdgeExchange
 from placer_cli.draw.svg import COLOURS, svg_text
 from placer_cli.draw.texts import count_text
@@ -152,7 +152,7 @@ def _box(job: CompiledJob, chain: int, box: _Box) -> Iterator[str]:
             )
 
 
-def _link(link: OperatorChainEdge, boxes: dict[int, _Box]) -> str:
+def _link(link: EdgeBetweenChains, boxes: dict[int, _Box]) -> str:
     a, b = boxes[link.producer], boxes[link.consumer]
     x1, y1, x2, y2 = a.x + BOX, a.y + a.height // 2, b.x, b.y + b.height // 2
     bend = max(30, abs(x2 - x1) // 2)

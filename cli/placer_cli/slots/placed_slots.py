@@ -19,7 +19,7 @@ from placer.slots.workers.place import ConcurrentGangs, NamedWorkers, PlacedJob
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG
 from placer_cli.draw.tables import TableCell, cut_table
-from placer_cli.draw.text_flow import drawing_with_title, stack_drawings
+from placer_cli.draw.text_flow import drawing_with_title, stack_yielded_drawings
 from placer_cli.draw.texts import count_text, memory_text
 from placer_cli.slots.drawn import resource_table_cells
 
@@ -30,7 +30,7 @@ MOST_TURNS = 12
 """So many turns are drawn."""
 
 
-@stack_drawings
+@stack_yielded_drawings
 def draw_slots_on_workers(
     job: CompiledJob, pool: NamedWorkers, placed: PlacedJob, canvas: Canvas
 ) -> Iterator[RenderableType]:

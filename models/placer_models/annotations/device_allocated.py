@@ -55,7 +55,9 @@ class DeviceAllocation:
     template: str = ""
 
 
-def allocations_of(placement: PodPlacement, node: Node) -> tuple[DeviceAllocation, ...]:
+def device_allocations_of_placement(
+    placement: PodPlacement, node: Node
+) -> tuple[DeviceAllocation, ...]:
     """Return the devices that a pod was given, ascending by type and minor.
 
     Raises:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import core_take_vars_of
+from placer_models.cpsat.cpus import existing_core_take_vars
 from placer_models.cpsat.devices import devices_touched
 from placer_models.cpsat.family import (
     Hint,
@@ -14,13 +14,13 @@ from placer_models.cpsat.family import (
     ModelFamily,
     Value,
     always,
+    hints_for_plain_variables,
     never,
-    solver_hints_of_variables,
 )
-from placer_models.cpsat.numa import cell_vars_of
+from placer_models.cpsat.numa import existing_cell_vars
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES
 from placer_models.policy import AlignmentPolicy, QosClass
-from placer_models.problem.fits import container_pool_milli_by_cell
+from placer_models.problem.fits import pool_milli_of_containers_by_cell
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Problem
 from placer_models.rule_family import RuleFamilyName
@@ -59,7 +59,7 @@ def bound_pool_vars(
         aligned = fit.binds(shape) and len(node.cells) > 1
         return BoundPoolVariables(
             # Under a binding policy it runs wherever it has anything.
-            used=cell_vars_of(assignment).used if aligned else _literals(model, most, name),
+            used=existing_cell_vars(assignment).used if aligned else _literals(model, most, name),
             milli=_amounts(model, most, shape.pool_milli, name),
             cpus=tuple(
                 model.new_int_var(0, cpus, f"burst[{name},{i}]") if cpus else 0
@@ -72,7 +72,7 @@ def bound_pool_vars(
     if fit.containers:
         literals = _literals(model, [pool.cpus for pool in pools], name)
         return BoundPoolVariables(literals, _amounts(model, have, shape.pool_milli, name))
-    used = cell_vars_of(assignment).used
+    used = existing_cell_vars(assignment).used
     if len(node.cells) == 1 or not used:
         return None
     if fit.cell_limit == 1:
@@ -114,14 +114,14 @@ def a_burst_pod_has_a_pool_for_its_limit(model: CpModel, problem: Problem, x: Va
 def a_burst_pod_uses_the_cells_of_its_pool(model: CpModel, problem: Problem, x: Variables) -> None:
     """Where something asks which cells a burst pod uses, those of its pool are among them."""
     for assignment, pool in _near_its_pool(x):
-        for used, bound in zip(cell_vars_of(assignment).used, pool.used, strict=True):
+        for used, bound in zip(existing_cell_vars(assignment).used, pool.used, strict=True):
             model.add(bound <= used)
 
 
 def _near_its_pool(x: Variables) -> Iterator[tuple[Assignment, BoundPoolVariables]]:
     """Yield burst pods that would like what they hold to be near their pool, but need not."""
     for assignment in x.assignments:
-        pool, used = assignment.part(BoundPoolVariables), cell_vars_of(assignment).used
+        pool, used = assignment.part(BoundPoolVariables), existing_cell_vars(assignment).used
         if pool is not None and pool.cpus and len(used) > 1 and used is not pool.used:
             yield assignment, pool
 
@@ -173,7 +173,7 @@ def _fit_in_their_pool(
         return
     taken = model.new_bool_var(f"taken[{node.name},{qos}]")
     takers = [assignment for assignment, _ in new]
-    takers += [one for one in assignments if core_take_vars_of(one) and _shrinks(one, qos)]
+    takers += [one for one in assignments if existing_core_take_vars(one) and _shrinks(one, qos)]
     for assignment in takers:
         model.add(assignment.count <= assignment.most * taken)
     in_cell: list[list[Expression]] = [[] for _ in node.cells]
@@ -217,7 +217,7 @@ def _owned(
         [
             part.cpus(c)
             for assignment in assignments
-            if (cores := core_take_vars_of(assignment)) and _shrinks(assignment, qos)
+            if (cores := existing_core_take_vars(assignment)) and _shrinks(assignment, qos)
             for part, c in zip(cores, node.cores, strict=True)
             if c.cell == cell
         ]
@@ -251,13 +251,13 @@ def pool_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterato
         if pool is None:
             continue
         fixed = {cells[0]: milli for c in choices for cells, milli in c.pool if len(cells) == 1}
-        if pool.used is not cell_vars_of(assignment).used:
+        if pool.used is not existing_cell_vars(assignment).used:
             bound = {cell for choice in choices for cell in choice.pool_cells}
-            yield from solver_hints_of_variables(
+            yield from hints_for_plain_variables(
                 pool.used, [int(cell in bound) for cell in range(len(pool.used))]
             )
         if not any(len(cells) > 1 for c in choices for cells, _ in c.pool):
-            yield from solver_hints_of_variables(
+            yield from hints_for_plain_variables(
                 pool.milli, [fixed.get(cell, 0) for cell in range(len(pool.milli))]
             )
 
@@ -274,7 +274,7 @@ def _wanted(
 ) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Return what a pod wants of its pool, without the cells that it does not need."""
     shape, milli = assignment.shape, assignment.shape.pool_milli
-    pool, goods = assignment.part(BoundPoolVariables), cell_vars_of(assignment)
+    pool, goods = assignment.part(BoundPoolVariables), existing_cell_vars(assignment)
     if pool is None and not (assignment.fit.binds(shape) and goods.used):
         return ()
     if pool is None and goods.used[0] is assignment.count:
@@ -282,7 +282,7 @@ def _wanted(
     # On a node of one cell, a pod that asks for devices only is bound if one of them is there.
     counted = list(map(value, pool.milli)) if pool else []
     if place.containers:
-        return container_pool_milli_by_cell(assignment.fit.containers, place.containers)
+        return pool_milli_of_containers_by_cell(assignment.fit.containers, place.containers)
     held: set[int] = set()
     for row in goods.pinned:
         held.update(cell for cell, amount in enumerate(row) if value(amount))
@@ -320,7 +320,9 @@ def cells_outside_pool_without_policy(model: CpModel, problem: Problem, x: Varia
 
 
 def _beside(assignment: Assignment, pool: BoundPoolVariables) -> Expression:
-    return LinearExpr.sum(list(cell_vars_of(assignment).used)) - LinearExpr.sum(list(pool.used))
+    return LinearExpr.sum(list(existing_cell_vars(assignment).used)) - LinearExpr.sum(
+        list(pool.used)
+    )
 
 
 def has_no_constrained_burst(problem: Problem, shape: int) -> bool:

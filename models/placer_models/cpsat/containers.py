@@ -11,18 +11,18 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.bound import BoundPoolVariables
-from placer_models.cpsat.cpus import core_take_vars_of
-from placer_models.cpsat.devices import device_vars_of
+from placer_models.cpsat.cpus import existing_core_take_vars
+from placer_models.cpsat.devices import existing_device_vars
 from placer_models.cpsat.family import (
     Hint,
     KnownPlacement,
     ModelFamily,
     Value,
     fits_of,
+    hints_for_plain_variables,
     never,
-    solver_hints_of_variables,
 )
-from placer_models.cpsat.numa import cell_vars_of
+from placer_models.cpsat.numa import existing_cell_vars
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import BINDING, AlignmentPolicy
 from placer_models.problem.banks import DeviceBank
@@ -54,7 +54,7 @@ class AssignmentContainersVariables:
     containers: tuple[ContainerVariables, ...]
 
 
-def container_vars_of(assignment: Assignment) -> tuple[ContainerVariables, ...]:
+def existing_container_vars(assignment: Assignment) -> tuple[ContainerVariables, ...]:
     """Return the containers of the pod, or nothing if it is aligned as a whole."""
     parts = assignment.part(AssignmentContainersVariables)
     return parts.containers if parts else ()
@@ -121,7 +121,7 @@ def _supply(node: NodeState, shape: Shape) -> Iterator[list[int]]:
 def a_container_has_what_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
     """What a container has from the cells sums to its request, good by good."""
     for assignment in x.assignments:
-        for container in container_vars_of(assignment):
+        for container in existing_container_vars(assignment):
             for need, row in zip(container.fit.need, container.taken, strict=True):
                 if need:
                     model.add(LinearExpr.sum(list(row)) == need * assignment.count)
@@ -134,7 +134,7 @@ def containers_share_what_the_pod_holds(model: CpModel, problem: Problem, x: Var
     after it use that part again.
     """
     for assignment in x.assignments:
-        containers = container_vars_of(assignment)
+        containers = existing_container_vars(assignment)
         if not containers:
             continue
         together = [[c for c in containers if c.fit.lasts]]
@@ -155,7 +155,7 @@ def a_container_uses_the_cells_it_takes_from(
     """A container takes only from cells that it uses; a binding policy binds the pod to them."""
     for assignment in x.assignments:
         node, pool = problem.nodes[assignment.node], assignment.part(BoundPoolVariables)
-        for container in container_vars_of(assignment):
+        for container in existing_container_vars(assignment):
             for literal in container.used:
                 model.add(literal <= assignment.count)
             if pool is not None and container.fit.alignment in BINDING:
@@ -170,10 +170,10 @@ def a_container_uses_the_cells_it_takes_from(
                         model.add(taken <= min(need, most) * used)
 
 
-def a_container_keeps_to_its_cells(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_container_keeps_to_its_cell_limit(model: CpModel, problem: Problem, x: Variables) -> None:
     """SingleNUMANode and Restricted hold for each container alone."""
     for assignment in x.assignments:
-        for container in container_vars_of(assignment):
+        for container in existing_container_vars(assignment):
             if container.fit.cell_limit is not None:
                 used = LinearExpr.sum(list(container.used))
                 model.add(used <= container.fit.cell_limit * assignment.count)
@@ -182,7 +182,7 @@ def a_container_keeps_to_its_cells(model: CpModel, problem: Problem, x: Variable
 def containers_use_enough_cells(model: CpModel, problem: Problem, x: Variables) -> None:
     """No container uses fewer cells than it needs on the empty node; this only helps the bound."""
     for assignment in x.assignments:
-        for container in container_vars_of(assignment):
+        for container in existing_container_vars(assignment):
             if container.fit.alignment is AlignmentPolicy.BEST_EFFORT:
                 used = LinearExpr.sum(list(container.used))
                 model.add(used >= container.fit.fewest_cells * assignment.count)
@@ -191,16 +191,16 @@ def containers_use_enough_cells(model: CpModel, problem: Problem, x: Variables) 
 def _held(node: NodeState, assignment: Assignment) -> Iterator[list[Expression]]:
     """Yield for each good what an assignment's pod holds from each cell, and last from none."""
     cpus: list[Expression] = [0] * (len(node.cells) + 1)
-    cores = core_take_vars_of(assignment)
+    cores = existing_core_take_vars(assignment)
     for part, c in zip(cores, node.cores if cores else (), strict=True):
         cpus[c.cell] += part.cpus(c)
-    pool, goods = assignment.part(BoundPoolVariables), cell_vars_of(assignment)
+    pool, goods = assignment.part(BoundPoolVariables), existing_cell_vars(assignment)
     yield [*pool.milli, 0] if pool else cpus
     for row in goods.pinned:
         yield [*(row or (0,) * len(node.cells)), 0]
     for kind, _ in assignment.shape.devices:
         devices: list[Expression] = [0] * (len(node.cells) + 1)
-        for bank, taken in zip(node.banks, device_vars_of(assignment).whole, strict=True):
+        for bank, taken in zip(node.banks, existing_device_vars(assignment).whole, strict=True):
             if bank.type == kind:
                 for cell, count in zip(bank.cells, taken, strict=True):
                     devices[-1 if cell is None else cell] += count
@@ -213,7 +213,7 @@ def container_cells_beyond_fewest(model: CpModel, problem: Problem, x: Variables
         [
             LinearExpr.sum(list(container.used)) - container.fit.fewest_cells * assignment.count
             for assignment in x.assignments
-            for container in container_vars_of(assignment)
+            for container in existing_container_vars(assignment)
             if container.fit.alignment is AlignmentPolicy.BEST_EFFORT
         ]
     )
@@ -222,14 +222,14 @@ def container_cells_beyond_fewest(model: CpModel, problem: Problem, x: Variables
 def container_solver_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for what containers have, and from which cells."""
     for assignment, choices in known.at:
-        for position, container in enumerate(container_vars_of(assignment)):
+        for position, container in enumerate(existing_container_vars(assignment)):
             parts = [choice.containers[position] for choice in choices]
             for good, row in enumerate(container.taken):
                 amounts = [sum(part[good][place] for part in parts) for place in range(len(row))]
-                yield from solver_hints_of_variables(row, amounts)
+                yield from hints_for_plain_variables(row, amounts)
             cells = range(len(container.used))
             used = [int(any(row[cell] for part in parts for row in part)) for cell in cells]
-            yield from solver_hints_of_variables(container.used, used)
+            yield from hints_for_plain_variables(container.used, used)
 
 
 def read_solved_containers(
@@ -238,7 +238,7 @@ def read_solved_containers(
     """Read what each container has."""
     parts = tuple(
         tuple(tuple(map(value, row)) for row in container.taken)
-        for container in container_vars_of(assignment)
+        for container in existing_container_vars(assignment)
     )
     return [replace(place, containers=parts) for place in places] if parts else places
 
@@ -260,7 +260,7 @@ FAMILY = ModelFamily(
         a_container_has_what_it_asks_for,
         containers_share_what_the_pod_holds,
         a_container_uses_the_cells_it_takes_from,
-        a_container_keeps_to_its_cells,
+        a_container_keeps_to_its_cell_limit,
     ),
     cuts=(containers_use_enough_cells,),
     tiers={ALIGNMENT: container_cells_beyond_fewest},

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import CoresTakenByThread, core_take_vars_of
+from placer_models.cpsat.cpus import CoresTakenByThread, existing_core_take_vars
 from placer_models.cpsat.exclusivity import (
     ExclusivityVars,
     core_class_may_be_shared,
@@ -24,8 +24,8 @@ from placer_models.cpsat.family import (
     KnownPlacement,
     ModelFamily,
     always,
+    hints_for_plain_variables,
     never,
-    solver_hints_of_variables,
 )
 from placer_models.goals import SHARED_CORES
 from placer_models.policy import BindPolicy
@@ -70,7 +70,9 @@ def half_core_vars(
     shape, guest = assignment.shape, assignment.part(ExclusivityVars)
     if guest is None or not assignment.fit.keeps_cores:
         return None
-    classes = zip(problem.nodes[assignment.node].cores, core_take_vars_of(assignment), strict=True)
+    classes = zip(
+        problem.nodes[assignment.node].cores, existing_core_take_vars(assignment), strict=True
+    )
     return CoresTakenByHalf(
         tuple(
             model.new_int_var(0, min(c.cores, shape.owned_cpus), f"single[{assignment.name},{i}]")
@@ -102,7 +104,7 @@ def singles_of_pairs_are_counted(model: CpModel, problem: Problem, x: Variables)
     """A pod that counts as PCPULevel counts the cores of which it has one thread."""
     for node, at in _classes(problem):
         for assignment, guest, single in _singles(x, node, at):
-            counted, part = guest.of_class[at], core_take_vars_of(assignment)[at]
+            counted, part = guest.of_class[at], existing_core_take_vars(assignment)[at]
             most = min(problem.nodes[node].cores[at].cores, assignment.shape.owned_cpus)
             slack: Expression = 0
             if guest.fell_back is not None:
@@ -129,7 +131,7 @@ def single_threads_have_own_cores(model: CpModel, problem: Problem, x: Variables
             if guest.fell_back is not None:
                 model.add(single + double + shared <= broken + most * guest.fell_back)
         for assignment in x.on_node[node]:
-            cores = core_take_vars_of(assignment)
+            cores = existing_core_take_vars(assignment)
             if cores and _spreads(assignment) and not assignment.part(CoresTakenByHalf):
                 model.add(cores[at].touched + double + shared <= broken)
 
@@ -165,7 +167,7 @@ def _singles(x: Variables, node: int, at: int) -> list[Single]:
         guest = assignment.part(CoresTakenByHalf)
         if guest is None or isinstance(guest.of_class[at], int):
             continue
-        part = core_take_vars_of(assignment)[at]
+        part = existing_core_take_vars(assignment)[at]
         single = 2 * part.touched - part.threads if _spreads(assignment) else part.threads
         found.append((assignment, guest, single))
     return found
@@ -173,7 +175,7 @@ def _singles(x: Variables, node: int, at: int) -> list[Single]:
 
 def _double(assignment: Assignment, at: int) -> Expression:
     """Return how many cores the pod has both threads of, beside those that it takes whole."""
-    part = core_take_vars_of(assignment)[at]
+    part = existing_core_take_vars(assignment)[at]
     return part.threads - part.touched if _spreads(assignment) else 0
 
 
@@ -194,7 +196,7 @@ def core_pair_hints(problem: Problem, x: Variables, known: KnownPlacement) -> It
         singles = met.assignment.part(CoresTakenByHalf)
         for i, counted in enumerate(singles.of_class if singles else ()):
             take = met.choice.cores[i] if met.choice else CoreTake()
-            yield from solver_hints_of_variables([counted], [2 * take.touched - take.threads])
+            yield from hints_for_plain_variables([counted], [2 * take.touched - take.threads])
 
 
 FAMILY = ModelFamily(

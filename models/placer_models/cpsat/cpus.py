@@ -12,8 +12,8 @@ from placer_models.cpsat.family import (
     ModelFamily,
     Value,
     always,
+    hints_for_plain_variables,
     never,
-    solver_hints_of_variables,
 )
 from placer_models.goals import BIND, USABLE, WHOLE_CORE_POINTS
 from placer_models.policy import BindPolicy
@@ -56,7 +56,7 @@ class CoresTakenByThread:
     of_node: tuple[tuple[Expression, ...], ...]
 
 
-def core_take_vars_of(assignment: Assignment) -> tuple[CoreTakeVariables, ...]:
+def existing_core_take_vars(assignment: Assignment) -> tuple[CoreTakeVariables, ...]:
     """Return what the pods own of each core class, or nothing if they own no CPU."""
     owned = assignment.part(OwnedCoreVars)
     return owned.classes if owned else ()
@@ -126,7 +126,7 @@ def broken_core_vars(model: CpModel, problem: Problem, x: Variables) -> CoresTak
                 for i, c in enumerate(node.cores)
             )
             for node, taken in (
-                (node, any(map(core_take_vars_of, here)))
+                (node, any(map(existing_core_take_vars, here)))
                 for node, here in zip(problem.nodes, x.on_node, strict=True)
             )
         )
@@ -136,7 +136,7 @@ def broken_core_vars(model: CpModel, problem: Problem, x: Variables) -> CoresTak
 def a_pod_owns_the_cpus_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
     """Whole cores and single threads add up to the request of the assignment's pods."""
     for assignment in x.assignments:
-        cores = core_take_vars_of(assignment)
+        cores = existing_core_take_vars(assignment)
         if not cores:
             continue
         classes = problem.nodes[assignment.node].cores
@@ -150,9 +150,9 @@ def whole_cores_can_be_dealt_to_pods(model: CpModel, problem: Problem, x: Variab
     So the assignment's whole cores can be dealt out to its pods, one by one.
     """
     for assignment in x.assignments:
-        if assignment.most > 1 and core_take_vars_of(assignment):
+        if assignment.most > 1 and existing_core_take_vars(assignment):
             widths = {c.threads for c in problem.nodes[assignment.node].cores}
-            whole = LinearExpr.sum([part.whole for part in core_take_vars_of(assignment)])
+            whole = LinearExpr.sum([part.whole for part in existing_core_take_vars(assignment)])
             model.add(whole <= (assignment.shape.owned_cpus // max(widths)) * assignment.count)
 
 
@@ -162,7 +162,9 @@ def whole_cores_are_not_split(model: CpModel, problem: Problem, x: Variables) ->
         problem.nodes, x.on_node, x.part(CoresTakenByThread).of_node, strict=True
     ):
         for index, c in enumerate(node.cores):
-            whole = [cores[index].whole for cores in map(core_take_vars_of, assignments) if cores]
+            whole = [
+                cores[index].whole for cores in map(existing_core_take_vars, assignments) if cores
+            ]
             if whole:
                 model.add(LinearExpr.sum(whole) + broken[index] <= c.cores)
 
@@ -174,7 +176,7 @@ def single_threads_are_on_taken_cores(model: CpModel, problem: Problem, x: Varia
     ):
         for index, c in enumerate(node.cores):
             threads = [
-                cores[index].threads for cores in map(core_take_vars_of, assignments) if cores
+                cores[index].threads for cores in map(existing_core_take_vars, assignments) if cores
             ]
             if threads:
                 model.add(LinearExpr.sum(threads) <= c.free * broken[index])
@@ -190,7 +192,7 @@ def spread_threads_touch_different_cores(model: CpModel, problem: Problem, x: Va
         for assignment in assignments:
             if assignment.fit.bind is not BindPolicy.SPREAD_BY_PCPUS:
                 continue
-            for index, part in enumerate(core_take_vars_of(assignment)):
+            for index, part in enumerate(existing_core_take_vars(assignment)):
                 model.add(part.touched <= broken[index])
                 if part.touched is not part.threads:
                     model.add(part.touched <= part.threads)
@@ -233,11 +235,11 @@ def _some(model: CpModel, count: IntVar, most: int, name: str) -> IntVar:
     return literal
 
 
-def cpus_against_preferred_bind(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def cpu_count_against_preferred_bind(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count CPUs on cores taken against a preferred bind policy."""
     terms: list[Expression] = []
     for assignment in x.assignments:
-        cores, fit = core_take_vars_of(assignment), assignment.fit
+        cores, fit = existing_core_take_vars(assignment), assignment.fit
         if not cores or (fit.bind_required and not fit.spread_wished):
             continue
         if fit.spread_wished:
@@ -272,7 +274,9 @@ def whole_core_points_left(model: CpModel, problem: Problem, x: Variables) -> Ex
         for index, c in enumerate(node.cores):
             if c.whole:
                 whole = [
-                    cores[index].whole for cores in map(core_take_vars_of, assignments) if cores
+                    cores[index].whole
+                    for cores in map(existing_core_take_vars, assignments)
+                    if cores
                 ]
                 left = c.cores - LinearExpr.sum(whole) - broken[index]
                 terms.append(WHOLE_CORE_POINTS * left)
@@ -282,14 +286,14 @@ def whole_core_points_left(model: CpModel, problem: Problem, x: Variables) -> Ex
 def core_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for the cores that are taken of each class."""
     for assignment, choices in known.at:
-        for i, part in enumerate(core_take_vars_of(assignment)):
+        for i, part in enumerate(existing_core_take_vars(assignment)):
             takes = [choice.cores[i] for choice in choices]
-            yield from solver_hints_of_variables([part.whole], [sum(take.whole for take in takes)])
-            yield from solver_hints_of_variables(
+            yield from hints_for_plain_variables([part.whole], [sum(take.whole for take in takes)])
+            yield from hints_for_plain_variables(
                 [part.threads], [sum(take.threads for take in takes)]
             )
             if part.touched is not part.threads:
-                yield from solver_hints_of_variables(
+                yield from hints_for_plain_variables(
                     [part.touched], [sum(take.touched for take in takes)]
                 )
 
@@ -298,7 +302,7 @@ def read_solved_cores(
     problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
 ) -> Sequence[Choice]:
     """Deal the cores of an assignment out to its pods, whole ones first."""
-    parts = core_take_vars_of(assignment)
+    parts = existing_core_take_vars(assignment)
     classes = problem.nodes[assignment.node].cores
     whole = [value(part.whole) for part in parts]
     threads = [value(part.threads) for part in parts]
@@ -355,7 +359,7 @@ FAMILY = ModelFamily(
         a_used_shared_pool_has_a_cpu,
         a_used_best_effort_pool_has_a_cpu,
     ),
-    tiers={BIND: cpus_against_preferred_bind, USABLE: whole_core_points_left},
+    tiers={BIND: cpu_count_against_preferred_bind, USABLE: whole_core_points_left},
     hint=core_hints,
     read=read_solved_cores,
     countable=pods_of_unit_split_cpus_freely,

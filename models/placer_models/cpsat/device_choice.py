@@ -8,14 +8,14 @@ from math import gcd
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.devices import device_vars_of
+from placer_models.cpsat.devices import existing_device_vars
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.shares import (
     DeviceShareVariables,
     Opened,
     OpenedDeviceVars,
+    existing_share_vars,
     opened_device_vars_of_class,
-    share_vars_of,
 )
 from placer_models.device_share import (
     MILLION,
@@ -43,7 +43,7 @@ def shares_off_their_choice(model: CpModel, problem: Problem, x: Variables) -> E
     ):
         devices = _Devices(model, node, assignments, opened)
         for assignment in assignments:
-            for taken in share_vars_of(assignment):
+            for taken in existing_share_vars(assignment):
                 if assignment.shape.shares[taken.take.need].choice is not None:
                     off = model.new_int_var(
                         0, MILLION, f"off[{assignment.unit},{node.name},{taken.take}]"
@@ -77,7 +77,7 @@ class _Devices:
     def __post_init__(self) -> None:
         self.takes = defaultdict(list)
         for assignment in self.assignments:
-            for taken in share_vars_of(assignment):
+            for taken in existing_share_vars(assignment):
                 self.takes[taken.take[:3]].append((assignment, taken))
 
     def compare(self, assignment: Assignment, taken: DeviceShareVariables, off: IntVar) -> None:
@@ -88,7 +88,7 @@ class _Devices:
         totals = self.node.banks[here[0]].shareable[here[1]][here[2]].totals
         own = used_millionths(taken.amounts, whole_device_amounts(totals), taken.amounts)
         used_here = self._used(here, taken.amounts) - own
-        mine = [other for other in share_vars_of(assignment) if other is not taken]
+        mine = [other for other in existing_share_vars(assignment) if other is not taken]
         for other, device in self._of_bank(here[0]):
             amounts = device.takes(need.share, need.function)
             if other == here or amounts is None:
@@ -171,7 +171,10 @@ class _Devices:
                 if assignment.shape.whole_of(kind.type)
             ]
             gone = [
-                *(device_vars_of(assignment).whole[bank][class_index] for assignment in takers),
+                *(
+                    existing_device_vars(assignment).whole[bank][class_index]
+                    for assignment in takers
+                ),
                 *opened_device_vars_of_class(self.opened, bank, class_index),
             ]
             self.model.add(LinearExpr.sum(gone) >= kind.free[class_index]).only_enforce_if(~spare)

@@ -6,7 +6,7 @@ from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.devices import devices_touched
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.joint import JointDeviceVariables
-from placer_models.cpsat.shares import share_vars_of
+from placer_models.cpsat.shares import existing_share_vars
 from placer_models.device_strategy import DeviceRequestFanOut
 from placer_models.problem.banks import ShareNeed
 from placer_models.problem.problem import Problem
@@ -20,7 +20,7 @@ def a_pod_has_the_devices_of_its_strategies(model: CpModel, problem: Problem, x:
             if need.strategy is None:
                 continue
             met = LinearExpr.sum(
-                [t.count for t in share_vars_of(assignment) if t.take.need == index]
+                [t.count for t in existing_share_vars(assignment) if t.take.need == index]
             )
             if need.strategy is DeviceRequestFanOut.APPLY_FOR_ALL:
                 bank = problem.nodes[assignment.node].bank(need.type)
@@ -47,7 +47,7 @@ def _groups(problem: Problem, assignment: Assignment, need: ShareNeed) -> Expres
     return LinearExpr.sum([*(group.used[0] for group in joint.groups), *alone])
 
 
-def has_no_device_strategy(problem: Problem, shape: int) -> bool:
+def has_no_device_fan_out(problem: Problem, shape: int) -> bool:
     """Return whether no strategy sets how many devices pods of a shape have."""
     return not any(need.strategy for need in problem.shapes[shape].shares)
 
@@ -55,7 +55,7 @@ def has_no_device_strategy(problem: Problem, shape: int) -> bool:
 FAMILY = ModelFamily(
     name=RuleFamilyName.DEVICE_STRATEGY,
     rules=(a_pod_has_the_devices_of_its_strategies,),
-    countable=has_no_device_strategy,
+    countable=has_no_device_fan_out,
     plain=always,
     sees_links=never,
     exchangeable=always,

@@ -12,13 +12,13 @@ from placer_models.cpsat.family import (
     KnownPlacement,
     ModelFamily,
     Value,
-    solver_hints_of_variables,
+    hints_for_plain_variables,
 )
 from placer_models.cpsat.shares import (
     OpenedDeviceVars,
+    existing_share_vars,
     fitting_devices_by_class,
     opened_device_vars_of_class,
-    share_vars_of,
 )
 from placer_models.device import GPU
 from placer_models.links.allowed import (
@@ -51,7 +51,7 @@ class DeviceVariables:
     gpu_set: DeviceSet | None
 
 
-def device_vars_of(assignment: Assignment) -> DeviceVariables:
+def existing_device_vars(assignment: Assignment) -> DeviceVariables:
     """Return the whole devices that the pods have."""
     devices = assignment.part(DeviceVariables)
     assert devices is not None, "every assignment has them"
@@ -60,9 +60,11 @@ def device_vars_of(assignment: Assignment) -> DeviceVariables:
 
 def devices_touched(assignment: Assignment, bank: int, class_index: int) -> Expression:
     """Return how many devices of an equivalence class the pods have, whole or in part."""
-    whole = device_vars_of(assignment).whole[bank][class_index]
+    whole = existing_device_vars(assignment).whole[bank][class_index]
     parts = [
-        share.count for share in share_vars_of(assignment) if share.take[:2] == (bank, class_index)
+        share.count
+        for share in existing_share_vars(assignment)
+        if share.take[:2] == (bank, class_index)
     ]
     return whole + LinearExpr.sum(parts) if parts else whole
 
@@ -162,7 +164,7 @@ def a_pod_has_the_devices_it_asks_for(model: CpModel, problem: Problem, x: Varia
     GPUs that are picked as a set need no such sum, because the set has the right size.
     """
     for assignment in x.assignments:
-        own = device_vars_of(assignment)
+        own = existing_device_vars(assignment)
         for bank, taken in zip(problem.nodes[assignment.node].banks, own.whole, strict=True):
             size = assignment.shape.whole_of(bank.type)
             picked = bank.type == GPU and own.picks and size == assignment.shape.count_of(GPU)
@@ -173,7 +175,7 @@ def a_pod_has_the_devices_it_asks_for(model: CpModel, problem: Problem, x: Varia
 def a_pod_has_one_gpu_set(model: CpModel, problem: Problem, x: Variables) -> None:
     """Where GPU sets differ, a placed pod picks exactly one."""
     for assignment in x.assignments:
-        own = device_vars_of(assignment)
+        own = existing_device_vars(assignment)
         if own.picks:
             model.add(LinearExpr.sum([literal for _, literal in own.picks]) == assignment.count)
 
@@ -190,7 +192,7 @@ def a_whole_device_has_one_holder(model: CpModel, problem: Problem, x: Variables
             for class_index, free in enumerate(bank.free):
                 if takers:
                     taken = [
-                        device_vars_of(assignment).whole[index][class_index]
+                        existing_device_vars(assignment).whole[index][class_index]
                         for assignment in takers
                     ]
                     shared = opened_device_vars_of_class(opened, index, class_index)
@@ -233,7 +235,7 @@ def a_pod_has_its_devices_within_their_scope(
 def whole_and_shared_gpus_are_one_set(model: CpModel, problem: Problem, x: Variables) -> None:
     """The GPUs that a pod has a share of, and its whole ones, together are the set it picks."""
     for assignment in x.assignments:
-        picks = device_vars_of(assignment).picks
+        picks = existing_device_vars(assignment).picks
         if picks and any(need.type == GPU for need in assignment.shape.shares):
             banks = problem.nodes[assignment.node].banks
             at = next(index for index, bank in enumerate(banks) if bank.type == GPU)
@@ -245,9 +247,9 @@ def whole_and_shared_gpus_are_one_set(model: CpModel, problem: Problem, x: Varia
 def device_solver_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for how many devices of each class are taken, and for which GPU sets."""
     for assignment, choices in known.at:
-        own = device_vars_of(assignment)
+        own = existing_device_vars(assignment)
         for bank, taken in enumerate(own.whole):
-            yield from solver_hints_of_variables(
+            yield from hints_for_plain_variables(
                 taken,
                 [sum(choice.devices[bank][i] for choice in choices) for i in range(len(taken))],
             )
@@ -264,7 +266,9 @@ def read_solved_devices(
 ) -> Sequence[Choice]:
     """Deal the whole devices of an assignment out to its pods."""
     banks = problem.nodes[assignment.node].banks
-    left = [[value(taken) for taken in of_bank] for of_bank in device_vars_of(assignment).whole]
+    left = [
+        [value(taken) for taken in of_bank] for of_bank in existing_device_vars(assignment).whole
+    ]
     return [
         replace(
             place,

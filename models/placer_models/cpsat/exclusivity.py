@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import CoresTakenByThread, core_take_vars_of
+from placer_models.cpsat.cpus import CoresTakenByThread, existing_core_take_vars
 from placer_models.cpsat.family import (
     Hint,
     KnownPlacement,
     ModelFamily,
     always,
     fits_of,
+    hints_for_plain_variables,
     never,
-    solver_hints_of_variables,
 )
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.policy import BindPolicy, ExclusivePolicy, Strength
@@ -59,7 +59,7 @@ def exclusivity_vars(
     node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
     if fit.apart is ExclusivePolicy.NONE:
         return None
-    threads = [part.threads for part in core_take_vars_of(assignment)]
+    threads = [part.threads for part in existing_core_take_vars(assignment)]
     by_cell = fit.apart is ExclusivePolicy.NUMA_NODE_LEVEL
     fell_back = None
     if by_cell and not fit.apart_required:
@@ -108,7 +108,7 @@ def single_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Var
     for assignment, guest in _wary(x):
         for c, part, counted in zip(
             problem.nodes[assignment.node].cores,
-            core_take_vars_of(assignment),
+            existing_core_take_vars(assignment),
             guest.cores,
             strict=False,
         ):
@@ -127,7 +127,7 @@ def cpus_are_in_counted_cells(model: CpModel, problem: Problem, x: Variables) ->
         for at, here in enumerate(guest.cells):
             taken = [
                 part.cpus(c)
-                for part, c in zip(core_take_vars_of(assignment), classes, strict=True)
+                for part, c in zip(existing_core_take_vars(assignment), classes, strict=True)
                 if c.cell == at
             ]
             if taken and not isinstance(here, int):
@@ -167,7 +167,7 @@ def required_numa_nodes_are_not_shared(model: CpModel, problem: Problem, x: Vari
 def spread_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Variables) -> None:
     """Every core that a pod's threads touch is counted; this only helps the bound."""
     for assignment, guest in _wary(x):
-        for part, counted in zip(core_take_vars_of(assignment), guest.cores, strict=False):
+        for part, counted in zip(existing_core_take_vars(assignment), guest.cores, strict=False):
             if isinstance(counted, int) or assignment.fit.bind is not BindPolicy.SPREAD_BY_PCPUS:
                 continue
             slack: Expression = 0
@@ -186,22 +186,24 @@ def a_remainder_is_on_a_core_of_its_own(model: CpModel, problem: Problem, x: Var
         remainder = assignment.shape.owned_cpus % widths.pop()
         if remainder and assignment.fit.bind is BindPolicy.FULL_PCPUS:
             model.add(
-                LinearExpr.sum([part.threads for part in core_take_vars_of(assignment)])
+                LinearExpr.sum([part.threads for part in existing_core_take_vars(assignment)])
                 >= remainder * assignment.count
             )
             on = [
                 part.threads if isinstance(counted, int) else counted
-                for part, counted in zip(core_take_vars_of(assignment), guest.cores, strict=True)
+                for part, counted in zip(
+                    existing_core_take_vars(assignment), guest.cores, strict=True
+                )
             ]
             model.add(LinearExpr.sum(on) >= assignment.count)
 
 
-def pods_sharing_cores(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pod_count_sharing_cores(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the pods on each core beyond the first; pods that run there come first."""
     return _beyond_first(model, problem, x, _cores, "shared_core")
 
 
-def pods_sharing_numa_nodes(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pod_count_sharing_numa_nodes(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the pods on each NUMA node beyond the first; pods that run there come first."""
     return _beyond_first(model, problem, x, _cells, "shared_cell")
 
@@ -326,12 +328,12 @@ def exclusivity_hints(problem: Problem, x: Variables, known: KnownPlacement) -> 
         guest = met.guest
         if guest.fell_back is not None:
             yield guest.fell_back.index, int(met.fell)
-        yield from solver_hints_of_variables(
+        yield from hints_for_plain_variables(
             guest.cells, [int(cell in met.cells) for cell in range(len(guest.cells))]
         )
         for i, counted in enumerate(guest.cores):
             take = met.choice.cores[i] if met.choice else CoreTake()
-            yield from solver_hints_of_variables([counted], [take.touched if take.threads else 0])
+            yield from hints_for_plain_variables([counted], [take.touched if take.threads else 0])
 
 
 def _cells_in(node: NodeState, guest: ExclusivityVars, choice: Choice | None) -> frozenset[int]:
@@ -361,7 +363,7 @@ FAMILY = ModelFamily(
         required_numa_nodes_are_not_shared,
     ),
     cuts=(spread_threads_are_on_counted_cores, a_remainder_is_on_a_core_of_its_own),
-    tiers={SHARED_CORES: pods_sharing_cores, SHARED_NUMA_NODES: pods_sharing_numa_nodes},
+    tiers={SHARED_CORES: pod_count_sharing_cores, SHARED_NUMA_NODES: pod_count_sharing_numa_nodes},
     hint=exclusivity_hints,
     countable=has_no_exclusive_policy,
     plain=always,

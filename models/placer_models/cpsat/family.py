@@ -98,7 +98,7 @@ def fits_of(problem: Problem, shape: int) -> Iterator[Fit]:
     return (fit for fit in problem.fits[shape] if fit is not None)
 
 
-def solver_hints_of_variables(
+def hints_for_plain_variables(
     expressions: Iterable[Expression], values: Iterable[int]
 ) -> Iterator[Hint]:
     """Yield hints for plain variables; derived expressions need none."""

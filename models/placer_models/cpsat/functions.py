@@ -6,8 +6,8 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Expression, Variables
 from placer_models.cpsat.family import ModelFamily, always, never
-from placer_models.cpsat.shares import DeviceShareVariables, share_vars_of
-from placer_models.device import FunctionSelector, admits_function
+from placer_models.cpsat.shares import DeviceShareVariables, existing_share_vars
+from placer_models.device import FunctionSelector, admits_virtual_function
 from placer_models.problem.banks import ShareableDevice
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamilyName
@@ -26,7 +26,7 @@ def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Vari
         ]
         wanted = defaultdict(list)
         for assignment in assignments:
-            for take in share_vars_of(assignment):
+            for take in existing_share_vars(assignment):
                 bank, class_index, at, need = take.take
                 function = assignment.shape.shares[need].function
                 if function is not None:
@@ -47,7 +47,9 @@ def _flow(
     for wish in dict.fromkeys(function for function, _ in takes):
         asked = LinearExpr.sum([take.count for function, take in takes if function == wish])
         fitting = [
-            (i, *kind) for i, kind in enumerate(device.functions) if admits_function(wish, kind[0])
+            (i, *kind)
+            for i, kind in enumerate(device.functions)
+            if admits_virtual_function(wish, kind[0])
         ]
         if len(fitting) == 1:
             given[fitting[0][1]].append(asked)

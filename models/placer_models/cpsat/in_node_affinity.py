@@ -13,15 +13,15 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.affinity import AffinityLevel
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import core_take_vars_of
+from placer_models.cpsat.cpus import existing_core_take_vars
 from placer_models.cpsat.envelope import ordered_pair_count_var
 from placer_models.cpsat.family import (
     Hint,
     KnownPlacement,
     ModelFamily,
     always,
+    hints_for_plain_variables,
     never,
-    solver_hints_of_variables,
 )
 from placer_models.goals import AFFINITY
 from placer_models.problem.node_state import affinity_sides_of_guests
@@ -126,7 +126,8 @@ def a_pod_is_where_it_owns_cpus(model: CpModel, problem: Problem, x: Variables) 
     for assignment, own in _present(x):
         classes = problem.nodes[assignment.node].cores
         taken = [
-            part.cpus(c) for part, c in zip(core_take_vars_of(assignment), classes, strict=True)
+            part.cpus(c)
+            for part, c in zip(existing_core_take_vars(assignment), classes, strict=True)
         ]
         in_cell: defaultdict[int, list[Expression]] = defaultdict(list)
         for c, amount in zip(classes, taken, strict=True):
@@ -336,7 +337,7 @@ def in_node_affinity_hints(problem: Problem, x: Variables, known: KnownPlacement
         cores = {i for c in choices for i, take in enumerate(c.cores) if take.whole or take.threads}
         cells = {problem.nodes[assignment.node].cores[i].cell for i in cores}
         for literals, places in ((own.cores, cores), (own.cells, cells)):
-            yield from solver_hints_of_variables(
+            yield from hints_for_plain_variables(
                 literals, [int(i in places) for i in range(len(literals))]
             )
 

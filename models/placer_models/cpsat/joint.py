@@ -14,8 +14,8 @@ from placer_models.cpsat.family import (
     ModelFamily,
     always,
     fits_of,
+    hints_for_plain_variables,
     never,
-    solver_hints_of_variables,
 )
 from placer_models.cpsat.shares import fitting_devices_by_class
 from placer_models.goals import JOINT
@@ -154,7 +154,7 @@ def joint_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterat
         }
         for group in joint.groups:
             used = [int((group.index, i) in given) for i in range(len(group.used))]
-            yield from solver_hints_of_variables(group.used, used)
+            yield from hints_for_plain_variables(group.used, used)
             if group.apart is not None:
                 yield group.apart.index, int(any(used) and not all(used))
 

@@ -6,13 +6,13 @@ from itertools import product
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.devices import device_vars_of, link_boards_for_shape
+from placer_models.cpsat.devices import existing_device_vars, link_boards_for_shape
 from placer_models.cpsat.envelope import add_envelope_limit
 from placer_models.cpsat.family import ModelFamily, always
 from placer_models.cpsat.shares import (
     OpenedDeviceVars,
+    existing_share_vars,
     opened_device_vars_of_class,
-    share_vars_of,
     shared_device_literals,
 )
 from placer_models.device import GPU
@@ -41,7 +41,7 @@ def pods_without_partition(model: CpModel, problem: Problem, x: Variables) -> Ex
         bank = problem.nodes[assignment.node].bank(GPU)
         if bank is None or bank.board.partitions is None or bank.board.honored:
             continue
-        picks = device_vars_of(assignment).picks
+        picks = existing_device_vars(assignment).picks
         terms += [
             literal for s, literal in picks if not is_set_in_partition_table(bank.board, s.counts)
         ]
@@ -72,7 +72,7 @@ def pod_gpu_pair_sum_shortfall(model: CpModel, problem: Problem, x: Variables) -
 
 def _gpu_sets(assignment: Assignment) -> Iterator[tuple[int, int, IntVar]]:
     """Yield pair minimum, pair sum and count of the GPU sets that an assignment may have."""
-    own = device_vars_of(assignment)
+    own = existing_device_vars(assignment)
     for selection, literal in own.picks:
         yield selection.pair_minimum, selection.pair_sum, literal
     if own.gpu_set is not None:
@@ -109,11 +109,11 @@ def _gang_shortfall(
     )
     name = f"gang_shortfall[{index},{state.name}]"
     taken = [
-        LinearExpr.sum([device_vars_of(one).whole[at][class_index] for one in assignments])
+        LinearExpr.sum([existing_device_vars(one).whole[at][class_index] for one in assignments])
         for class_index in range(len(bank.free))
     ]
     shared = shared_device_literals(
-        model, (share for one in assignments for share in share_vars_of(one)), at, name
+        model, (share for one in assignments for share in existing_share_vars(one)), at, name
     )
     for class_index, literals in shared.items():
         taken[class_index] += LinearExpr.sum(literals)
@@ -143,7 +143,7 @@ def gpu_sets_left(model: CpModel, problem: Problem, x: Variables) -> Expression:
             taken = [
                 LinearExpr.sum(
                     [
-                        *(device_vars_of(one).whole[index][class_index] for one in takers),
+                        *(existing_device_vars(one).whole[index][class_index] for one in takers),
                         *opened_device_vars_of_class(opened, index, class_index),
                     ]
                 )

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import core_take_vars_of
+from placer_models.cpsat.cpus import existing_core_take_vars
 from placer_models.cpsat.family import Hint, KnownPlacement, ModelFamily, always, fits_of, never
-from placer_models.cpsat.numa import cell_vars_of, cells_of_choice
+from placer_models.cpsat.numa import cells_of_choice, existing_cell_vars
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamilyName
@@ -54,7 +54,7 @@ class LocalityVariables:
     close: TouchedCoreGroupVariables | None = None
 
 
-def locality_vars_of(assignment: Assignment) -> LocalityVariables:
+def existing_locality_vars(assignment: Assignment) -> LocalityVariables:
     """Return what the pod touches."""
     return assignment.part(LocalityVariables) or LocalityVariables()
 
@@ -113,7 +113,7 @@ def _span(
 def owned_cpus_are_in_touched_groups(model: CpModel, problem: Problem, x: Variables) -> None:
     """Owned CPUs come from packages, caches and cells that the pod counts as touched."""
     for assignment, span in _spans(x):
-        cores = core_take_vars_of(assignment)
+        cores = existing_core_take_vars(assignment)
         if not cores:
             continue
         classes = problem.nodes[assignment.node].cores
@@ -133,7 +133,10 @@ def a_pod_touches_enough_groups(model: CpModel, problem: Problem, x: Variables) 
 def a_pod_touches_the_packages_of_its_cells(model: CpModel, problem: Problem, x: Variables) -> None:
     """What a pod has on a NUMA node is in the package of the node's CPUs, if they share one."""
     for assignment in x.assignments:
-        close, used_cells = locality_vars_of(assignment).close, cell_vars_of(assignment).used
+        close, used_cells = (
+            existing_locality_vars(assignment).close,
+            existing_cell_vars(assignment).used,
+        )
         if close is None:
             continue
         literals = dict(zip(close.keys, close.touched, strict=True))
@@ -145,14 +148,16 @@ def a_pod_touches_the_packages_of_its_cells(model: CpModel, problem: Problem, x:
 def no_pod_uses_too_few_cells(model: CpModel, problem: Problem, x: Variables) -> None:
     """A pod uses no fewer cells than it needs on the empty node; this only helps the bound."""
     for assignment, fewest in _without_policy(x):
-        model.add(LinearExpr.sum(list(cell_vars_of(assignment).used)) >= fewest * assignment.count)
+        model.add(
+            LinearExpr.sum(list(existing_cell_vars(assignment).used)) >= fewest * assignment.count
+        )
 
 
 def numa_nodes_used_beyond_fewest(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count cells beyond the fewest, for pods with CPUs or devices under no policy as a whole."""
     return LinearExpr.sum(
         [
-            LinearExpr.sum(list(cell_vars_of(assignment).used)) - fewest * assignment.count
+            LinearExpr.sum(list(existing_cell_vars(assignment).used)) - fewest * assignment.count
             for assignment, fewest in _without_policy(x)
         ]
     )
@@ -160,25 +165,31 @@ def numa_nodes_used_beyond_fewest(model: CpModel, problem: Problem, x: Variables
 
 def packages_used_beyond_fewest(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count packages beyond the fewest of pods with CPUs or devices."""
-    return LinearExpr.sum([_beyond(one, locality_vars_of(one).close) for one in x.assignments])
+    return LinearExpr.sum(
+        [_beyond(one, existing_locality_vars(one).close) for one in x.assignments]
+    )
 
 
 def _without_policy(x: Variables) -> Iterator[tuple[Assignment, int]]:
     """Yield the assignments whose cells default locality counts, with the fewest they need."""
     for assignment in x.assignments:
         locality = assignment.fit.locality
-        if cell_vars_of(assignment).used and locality and locality.cells is not None:
+        if existing_cell_vars(assignment).used and locality and locality.cells is not None:
             yield assignment, locality.cells
 
 
 def packages_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count packages beyond the fewest of pods that would like few."""
-    return LinearExpr.sum([_beyond(one, locality_vars_of(one).packages) for one in x.assignments])
+    return LinearExpr.sum(
+        [_beyond(one, existing_locality_vars(one).packages) for one in x.assignments]
+    )
 
 
 def caches_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count last-level caches beyond the fewest of pods that would like few."""
-    return LinearExpr.sum([_beyond(one, locality_vars_of(one).caches) for one in x.assignments])
+    return LinearExpr.sum(
+        [_beyond(one, existing_locality_vars(one).caches) for one in x.assignments]
+    )
 
 
 def _beyond(assignment: Assignment, span: TouchedCoreGroupVariables | None) -> Expression:
@@ -189,7 +200,7 @@ def _beyond(assignment: Assignment, span: TouchedCoreGroupVariables | None) -> E
 
 def _spans(x: Variables) -> Iterator[tuple[Assignment, TouchedCoreGroupVariables]]:
     for assignment in x.assignments:
-        spans = locality_vars_of(assignment)
+        spans = existing_locality_vars(assignment)
         for span in (spans.packages, spans.caches, spans.cells, spans.close):
             if span is not None:
                 yield assignment, span
@@ -198,7 +209,7 @@ def _spans(x: Variables) -> Iterator[tuple[Assignment, TouchedCoreGroupVariables
 def locality_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for which packages, caches and cells pods touch."""
     for assignment, choices in known.at:
-        spans = locality_vars_of(assignment)
+        spans = existing_locality_vars(assignment)
         for span in (spans.packages, spans.caches, spans.cells):
             for group, literal in zip(span.groups, span.touched, strict=True) if span else ():
                 takes = [choice.cores[i] for choice in choices for i in group]

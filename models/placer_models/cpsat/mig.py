@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.devices import device_vars_of
+from placer_models.cpsat.devices import existing_device_vars
 from placer_models.cpsat.envelope import add_envelope_limit
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.goals import USABLE
@@ -97,7 +97,7 @@ def _taken(node: NodeState, assignments: Sequence[Assignment]) -> _Taken:
             if bank.free[class_index]:
                 for part in cut.covers:
                     taken[cut.gpu, part] += [
-                        device_vars_of(assignment).whole[index][class_index]
+                        existing_device_vars(assignment).whole[index][class_index]
                         for assignment in takers
                     ]
     return {key: instances for key, instances in taken.items() if instances}

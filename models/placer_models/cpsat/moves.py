@@ -12,11 +12,11 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.bound import BoundPoolVariables
-from placer_models.cpsat.cpus import core_take_vars_of
-from placer_models.cpsat.devices import device_vars_of
+from placer_models.cpsat.cpus import existing_core_take_vars
+from placer_models.cpsat.devices import existing_device_vars
 from placer_models.cpsat.family import Hint, KnownPlacement, ModelFamily, Value, always, never
-from placer_models.cpsat.numa import cell_vars_of
-from placer_models.cpsat.shares import share_vars_of
+from placer_models.cpsat.numa import existing_cell_vars
+from placer_models.cpsat.shares import existing_share_vars
 from placer_models.goals import MOVES
 from placer_models.problem.problem import Choice, Choices, Problem
 from placer_models.rule_family import RuleFamilyName
@@ -62,13 +62,13 @@ def who_stays_keeps_its_cells(model: CpModel, problem: Problem, x: Variables) ->
     """Amounts that no policy pins stay in their cells if their pod stays."""
     held_at_home: defaultdict[Good, list[tuple[IntVar, tuple[int, ...]]]] = defaultdict(list)
     for literal, assignment, home in _homes(problem, x):
-        rows = zip(cell_vars_of(assignment).pinned, home.pinned, strict=True)
+        rows = zip(existing_cell_vars(assignment).pinned, home.pinned, strict=True)
         for dimension, (own, had) in enumerate(rows):
             if not own:
                 held_at_home[assignment.node, dimension].append((literal, had))
     for (node, dimension), stayers in held_at_home.items():
         assignments = x.on_node[node]
-        pinned = [cell_vars_of(assignment).pinned[dimension] for assignment in assignments]
+        pinned = [existing_cell_vars(assignment).pinned[dimension] for assignment in assignments]
         for index, cell in enumerate(problem.nodes[node].cells):
             held = [had[index] * literal for literal, had in stayers if had[index]]
             others = [parts[index] for parts in pinned if parts]
@@ -103,16 +103,16 @@ def _homes(problem: Problem, x: Variables) -> Iterator[tuple[IntVar, Assignment,
 def _amounts(assignment: Assignment, home: Choice) -> Iterator[tuple[Expression, int]]:
     """Yield pairs of what the assignment takes and what the pod has at home."""
     cores, own, pool = (
-        core_take_vars_of(assignment),
-        cell_vars_of(assignment),
+        existing_core_take_vars(assignment),
+        existing_cell_vars(assignment),
         assignment.part(BoundPoolVariables),
     )
     for part, had in zip(cores, home.cores[: len(cores)], strict=True):
         yield part.whole, had.whole
         yield part.threads, had.threads
-    for taken, amounts in zip(device_vars_of(assignment).whole, home.devices, strict=True):
+    for taken, amounts in zip(existing_device_vars(assignment).whole, home.devices, strict=True):
         yield from zip(taken, amounts, strict=True)
-    for share in share_vars_of(assignment):
+    for share in existing_share_vars(assignment):
         yield share.count, int(share.take in home.shares)
     if pool is not None:
         yield from ((used, int(c in home.pool_cells)) for c, used in enumerate(pool.used))

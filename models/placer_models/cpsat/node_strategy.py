@@ -23,7 +23,7 @@ from placer_models.node_strategy import (
     StrategyPodRequest,
     mean_share_if_pod_came_alone,
     score_added_by_one_more,
-    variance_scores,
+    variance_score_sum,
 )
 from placer_models.problem.dimensions import SHARED_POOL
 from placer_models.problem.node_state import NodeState
@@ -131,7 +131,7 @@ def summed_variances(model: CpModel, problem: Problem, x: Variables) -> Expressi
     for node, load, assignments in _loads(problem, x):
         groups = _groups(model, problem, node, assignments)
         rows = {
-            counts: variance_scores(_with(load, [ask for ask, _, _ in groups], counts))
+            counts: variance_score_sum(_with(load, [ask for ask, _, _ in groups], counts))
             for counts in product(*(range(most + 1) for _, _, most in groups))
         }
         highest = max(rows.values())
@@ -146,7 +146,7 @@ def summed_variances(model: CpModel, problem: Problem, x: Variables) -> Expressi
 
 
 def mean_score_product_count(problem: Problem) -> int:
-    """Return how many products `mean_share_scores` has to give the solver."""
+    """Return how many products `mean_share_score_sum` has to give the solver."""
     return sum(len(asks) * (len(asks) - 1) // 2 for asks in _asks(problem))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import core_take_vars_of
+from placer_models.cpsat.cpus import existing_core_take_vars
 from placer_models.cpsat.devices import devices_touched
 from placer_models.cpsat.family import (
     Hint,
@@ -15,8 +15,8 @@ from placer_models.cpsat.family import (
     Value,
     always,
     fits_of,
+    hints_for_plain_variables,
     never,
-    solver_hints_of_variables,
 )
 from placer_models.cpsat.shares import fitting_devices_by_class
 from placer_models.goals import ALIGNMENT
@@ -43,7 +43,7 @@ class CellVariables:
     pinned: tuple[tuple[Expression, ...], ...]
 
 
-def cell_vars_of(assignment: Assignment) -> CellVariables:
+def existing_cell_vars(assignment: Assignment) -> CellVariables:
     """Return the cells that the pods use, and what they have there."""
     goods = assignment.part(CellVariables)
     assert goods is not None, "every assignment has them"
@@ -121,7 +121,7 @@ def pinned_amounts_fit_their_cell(model: CpModel, problem: Problem, x: Variables
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         if len(node.cells) == 1:
             continue
-        pinned = [cell_vars_of(assignment).pinned for assignment in assignments]
+        pinned = [existing_cell_vars(assignment).pinned for assignment in assignments]
         for index, cell in enumerate(node.cells):
             for dimension, amount in enumerate(cell.amounts):
                 parts = [rows[dimension][index] for rows in pinned if rows[dimension]]
@@ -132,7 +132,7 @@ def pinned_amounts_fit_their_cell(model: CpModel, problem: Problem, x: Variables
 def a_pod_has_the_amounts_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
     """The parts in the cells sum to the request, dimension by dimension."""
     for assignment in x.assignments:
-        rows = cell_vars_of(assignment).pinned
+        rows = existing_cell_vars(assignment).pinned
         for row, need in zip(rows, assignment.shape.in_cells, strict=True):
             if row:
                 model.add(LinearExpr.sum(list(row)) == need * assignment.count)
@@ -141,13 +141,13 @@ def a_pod_has_the_amounts_it_asks_for(model: CpModel, problem: Problem, x: Varia
 def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Variables) -> None:
     """CPUs, amounts and devices come from cells that the pod counts as used."""
     for assignment in x.assignments:
-        own = cell_vars_of(assignment)
+        own = existing_cell_vars(assignment)
         if not own.used or own.used[0] is assignment.count:
             continue
         node = problem.nodes[assignment.node]
         for literal in own.used:
             model.add(literal <= assignment.count)
-        cores = core_take_vars_of(assignment)
+        cores = existing_core_take_vars(assignment)
         for part, c in zip(cores, node.cores if cores else (), strict=True):
             most = min(assignment.shape.owned_cpus, c.cores * c.free)
             model.add(part.cpus(c) <= most * own.used[c.cell])
@@ -170,7 +170,7 @@ def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Vari
 def a_pod_keeps_to_its_cell_limit(model: CpModel, problem: Problem, x: Variables) -> None:
     """SingleNUMANode and Restricted use no more NUMA nodes than their limit."""
     for assignment in x.assignments:
-        used = cell_vars_of(assignment).used
+        used = existing_cell_vars(assignment).used
         if used and assignment.fit.cell_limit is not None:
             model.add(LinearExpr.sum(list(used)) <= assignment.fit.cell_limit * assignment.count)
 
@@ -178,7 +178,7 @@ def a_pod_keeps_to_its_cell_limit(model: CpModel, problem: Problem, x: Variables
 def best_effort_needs_its_fewest_cells(model: CpModel, problem: Problem, x: Variables) -> None:
     """A pod uses no fewer cells than it needs on the empty node; this only helps the bound."""
     for assignment in x.assignments:
-        used = cell_vars_of(assignment).used
+        used = existing_cell_vars(assignment).used
         if used and assignment.fit.alignment is AlignmentPolicy.BEST_EFFORT:
             model.add(LinearExpr.sum(list(used)) >= assignment.fit.fewest_cells * assignment.count)
 
@@ -189,7 +189,7 @@ def pod_cells_beyond_fewest(model: CpModel, problem: Problem, x: Variables) -> E
         [
             LinearExpr.sum(list(used)) - assignment.fit.fewest_cells * assignment.count
             for assignment in x.assignments
-            if (used := cell_vars_of(assignment).used)
+            if (used := existing_cell_vars(assignment).used)
             and assignment.fit.alignment is AlignmentPolicy.BEST_EFFORT
         ]
     )
@@ -213,15 +213,15 @@ def cells_of_choice(problem: Problem, choice: Choice) -> Iterator[int]:
 def cell_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for the cells that pods use, and for what they take of each."""
     for assignment, choices in known.at:
-        own = cell_vars_of(assignment)
+        own = existing_cell_vars(assignment)
         for dimension, row in enumerate(own.pinned):
             known_rows = [choice.pinned[dimension] for choice in choices if choice.pinned]
-            yield from solver_hints_of_variables(
+            yield from hints_for_plain_variables(
                 row, [sum(of[i] for of in known_rows) for i in range(len(row))]
             )
         if own.used and own.used[0] is not assignment.count:
             cells = {cell for choice in choices for cell in cells_of_choice(problem, choice)}
-            yield from solver_hints_of_variables(
+            yield from hints_for_plain_variables(
                 own.used, [int(i in cells) for i in range(len(own.used))]
             )
 
@@ -230,7 +230,7 @@ def read_solved_cells(
     problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
 ) -> Sequence[Choice]:
     """Read pinned amounts; pods that are counted together take them from anywhere."""
-    own = cell_vars_of(assignment)
+    own = existing_cell_vars(assignment)
     if len(places) > 1:
         return places
     (place,) = places

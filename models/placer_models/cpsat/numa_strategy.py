@@ -6,9 +6,9 @@ from typing import assert_never
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import core_take_vars_of
+from placer_models.cpsat.cpus import existing_core_take_vars
 from placer_models.cpsat.family import ModelFamily, always, never
-from placer_models.cpsat.localities import TouchedCoreGroupVariables, locality_vars_of
+from placer_models.cpsat.localities import TouchedCoreGroupVariables, existing_locality_vars
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import NumaStrategy
 from placer_models.problem.node_state import NodeState
@@ -28,7 +28,9 @@ def numa_strategy_departures(model: CpModel, problem: Problem, x: Variables) -> 
     """Count what departs from the strategies of nodes."""
     terms: list[Expression] = []
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
-        touching = [(assignment, locality_vars_of(assignment).cells) for assignment in assignments]
+        touching = [
+            (assignment, existing_locality_vars(assignment).cells) for assignment in assignments
+        ]
         sharers = [(assignment, cells) for assignment, cells in touching if cells is not None]
         if node.strategy is not None and sharers:
             terms.append(_on_node(model, node, node.strategy, sharers))
@@ -114,7 +116,7 @@ def _unevenness(model: CpModel, node: NodeState, sharer: Sharer) -> Expression:
 
 
 def _cpus(node: NodeState, assignment: Assignment, classes: Sequence[int]) -> Expression:
-    cores = core_take_vars_of(assignment)
+    cores = existing_core_take_vars(assignment)
     return LinearExpr.sum([cores[i].cpus(node.cores[i]) for i in classes])
 
 

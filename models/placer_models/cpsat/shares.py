@@ -56,7 +56,7 @@ class OpenedDeviceVars:
     of_node: tuple[Opened, ...]
 
 
-def share_vars_of(assignment: Assignment) -> tuple[DeviceShareVariables, ...]:
+def existing_share_vars(assignment: Assignment) -> tuple[DeviceShareVariables, ...]:
     """Return the shares that the pods could have."""
     shares = assignment.part(ShareVariables)
     return shares.counts if shares else ()
@@ -106,7 +106,7 @@ def opened_device_literals(model: CpModel, problem: Problem, x: Variables) -> Op
     """Create a literal for every free device that could give shares, in order."""
     found = []
     for node, here in zip(problem.nodes, x.on_node, strict=True):
-        reached = sorted({share.device for one in here for share in share_vars_of(one)})
+        reached = sorted({share.device for one in here for share in existing_share_vars(one)})
         found.append(
             {
                 (bank, class_index, at): model.new_bool_var(
@@ -164,7 +164,9 @@ def a_pod_has_the_shares_it_asks_for(model: CpModel, problem: Problem, x: Variab
         for index, need in enumerate(assignment.shape.shares):
             if need.strategy is not None:
                 continue
-            met = [take.count for take in share_vars_of(assignment) if take.take.need == index]
+            met = [
+                take.count for take in existing_share_vars(assignment) if take.take.need == index
+            ]
             model.add(LinearExpr.sum(met) == need.count * assignment.count)
 
 
@@ -175,7 +177,7 @@ def shares_of_a_pod_are_on_different_devices(
     for assignment in x.assignments:
         if len(assignment.shape.shares) > 1:
             here: defaultdict[tuple[int, int, int], list[IntVar]] = defaultdict(list)
-            for take in share_vars_of(assignment):
+            for take in existing_share_vars(assignment):
                 here[take.device].append(take.count)
             for counts in here.values():
                 model.add(LinearExpr.sum(counts) <= assignment.count)
@@ -186,7 +188,7 @@ def shares_fit_their_device(model: CpModel, problem: Problem, x: Variables) -> N
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         here: defaultdict[tuple[int, int, int], list[DeviceShareVariables]] = defaultdict(list)
         for assignment in assignments:
-            for take in share_vars_of(assignment):
+            for take in existing_share_vars(assignment):
                 here[take.device].append(take)
         for (bank, class_index, at), takes in here.items():
             device = node.banks[bank].shareable[class_index][at]
@@ -203,7 +205,7 @@ def a_device_with_shares_is_opened(model: CpModel, problem: Problem, x: Variable
     """A free device of which a pod has a share is opened: it is not free any more."""
     for assignment in x.assignments:
         node = problem.nodes[assignment.node]
-        for take in share_vars_of(assignment):
+        for take in existing_share_vars(assignment):
             opened = x.part(OpenedDeviceVars).of_node[assignment.node].get(take.device)
             if opened is not None:
                 bank, class_index, at = take.device
@@ -232,7 +234,7 @@ def share_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterat
         for key, literal in opened.items():
             yield literal.index, int((node, *key) in given)
     for assignment, choices in known.at:
-        for share in share_vars_of(assignment):
+        for share in existing_share_vars(assignment):
             yield share.count.index, sum(share.take in choice.shares for choice in choices)
 
 
@@ -240,7 +242,9 @@ def read_solved_shares(
     problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
 ) -> Sequence[Choice]:
     """Deal the shares of an assignment out: pods that are counted together have one each."""
-    takes = [share.take for share in share_vars_of(assignment) for _ in range(value(share.count))]
+    takes = [
+        share.take for share in existing_share_vars(assignment) for _ in range(value(share.count))
+    ]
     if not takes:
         return places
     if len(places) == 1:

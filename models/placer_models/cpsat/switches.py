@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.devices import device_vars_of, devices_touched
+from placer_models.cpsat.devices import devices_touched, existing_device_vars
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.shares import Opened, OpenedDeviceVars, opened_device_vars_of_class
 from placer_models.goals import SWITCH_POINTS, USABLE
@@ -48,7 +48,7 @@ def _unbroken(
     for bank, class_index in switch:
         size = node.banks[bank].free[class_index]
         takers = [one for one in assignments if one.shape.whole_of(node.banks[bank].type)]
-        taken = [device_vars_of(one).whole[bank][class_index] for one in takers]
+        taken = [existing_device_vars(one).whole[bank][class_index] for one in takers]
         taken += opened_device_vars_of_class(opened, bank, class_index)
         if taken:
             breaks = True

@@ -45,7 +45,7 @@ class DocumentInFile:
     tree: Mapping
 
 
-def read_documents(path: Path) -> tuple[DocumentInFile, ...]:
+def load_documents(path: Path) -> tuple[DocumentInFile, ...]:
     """Return the documents of a YAML or JSON file; ``-`` is standard input.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from placer_models.files.documents import DocumentInFile, read_documents, shown_file_name
+from placer_models.files.documents import DocumentInFile, load_documents, shown_file_name
 from placer_models.files.errors import InputError, in_quotes, spelling_suggestion
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.part import Part
@@ -152,7 +152,7 @@ def only_document(path: FilePath, kind: str) -> DocumentInFile:
         InputError: There is not exactly one document, or it is of another kind.
 
     """
-    documents = read_documents(path)
+    documents = load_documents(path)
     if len(documents) != 1:
         message = f"got {len(documents)} documents; expected one of 'kind: {kind}'"
         raise InputError(shown_file_name(path), None, "", message)

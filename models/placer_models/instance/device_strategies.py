@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from placer_models.device_strategy import DeviceRequestFanOut, Strategies, strategy_fault
+from placer_models.device_strategy import DeviceRequestFanOut, Strategies, device_fan_out_fault
 from placer_models.files.errors import in_quotes
 from placer_models.files.faults import DocumentLocation
 from placer_models.instance.requests import device_type_of
@@ -41,7 +41,7 @@ def read_device_strategies(
     found = {}
     for name in written:
         kind = device_type_of(name)
-        fault = strategy_fault(kind, strategies, counts, types, scoped)
+        fault = device_fan_out_fault(kind, strategies, counts, types, scoped)
         if fault is None and aligned is AlignmentScope.CONTAINER:
             fault = (
                 "devices by a strategy are not parted among containers; leave numaScope out, "

@@ -65,7 +65,7 @@ def read_function_selectors(
     )
 
 
-def held_functions(
+def grants_with_virtual_functions(
     written: Mapping[str, Mapping[str, int]],
     grants: Sequence[DeviceGrant],
     spec: PodSpec,

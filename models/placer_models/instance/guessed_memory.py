@@ -35,7 +35,7 @@ from placer_models.instance.guessed_room import (
     fit_all_pods_on_numa_nodes,
     split_over_numa_nodes,
 )
-from placer_models.instance.running_defaults import amounts_by_numa_node, pool_cpus
+from placer_models.instance.running_defaults import pool_cpus, split_amount_over_numa_nodes
 from placer_models.placement import NamespacedName
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, QosClass
@@ -330,7 +330,7 @@ class _Guess:
             if amount:
                 room = {n: left for n, left in self.room[resource].items() if left > 0}
                 around = near or self.found[at].get(MEMORY, ())
-                self._hold(at, resource, amounts_by_numa_node(amount, around, room))
+                self._hold(at, resource, split_amount_over_numa_nodes(amount, around, room))
 
     def _hold(self, at: int, resource: Resource, held: Mapping[int, int]) -> None:
         self.found[at][resource] = dict(held)

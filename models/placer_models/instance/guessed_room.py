@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
-from placer_models.instance.running_defaults import amounts_by_numa_node
+from placer_models.instance.running_defaults import split_amount_over_numa_nodes
 from placer_models.sharing_out import can_share_out, share_out_over_places
 
 Resource = Hashable
@@ -167,7 +167,7 @@ def _one_by_one(
             shares = {numa: each + (i < more) for i, numa in enumerate(here)}
             taken = {n: min(share, here[n]) for n, share in shares.items() if share}
         else:
-            taken = amounts_by_numa_node(amount, (), here)
+            taken = split_amount_over_numa_nodes(amount, (), here)
         for numa, got in taken.items():
             left[numa] -= got
         yield taken

@@ -69,7 +69,7 @@ class NodePlacementFile(Part):
     )
 
 
-def read_node_placement(document: DocumentInFile) -> NodePlacement:
+def read_node_placement_document(document: DocumentInFile) -> NodePlacement:
     """Return what a node is to do, without checking whether it can.
 
     Raises:
@@ -136,7 +136,7 @@ def _pod(
     )
 
 
-def node_placement_to_dict(document: NodePlacement) -> Json:
+def node_placement_document_to_dict(document: NodePlacement) -> Json:
     """Return the document as files write it: reading it back gives the same."""
     node = document.node
     held = Placement(tuple(pod.placement for pod in document.pods))

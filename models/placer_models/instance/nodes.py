@@ -17,7 +17,11 @@ from placer_models.instance.hugepages import pages_to_dict, read_hugepages_by_nu
 from placer_models.instance.machine_partitions import read_partitions, write_partitions
 from placer_models.instance.network import NetworkLevelReader
 from placer_models.instance.pods import UniqueNameCheck
-from placer_models.instance.requests import check_extended_name, device_type_of, parse_extended
+from placer_models.instance.requests import (
+    check_extended_name,
+    device_type_of,
+    parse_extended_amount,
+)
 from placer_models.instance.schema import NodePart
 from placer_models.instance.wish_schema import TaintPart
 from placer_models.mig import TABLES, Modes
@@ -195,7 +199,7 @@ class NodeReader:
                         f"the machine {machine.name} has devices of the type {in_quotes(name)}; "
                         "name the amount otherwise"
                     )
-                amounts[name] = parse_extended(text)
+                amounts[name] = parse_extended_amount(text)
             except ValueError as error:
                 place.at(name).fault(str(error))
         return tuple(sorted((name, amount) for name, amount in amounts.items() if amount))

@@ -216,7 +216,7 @@ class RequestsAndLimitsReader:
                 continue
             try:
                 extended = name in self._extended
-                amounts[name] = parse_extended(text) if extended else _amount(name, text)
+                amounts[name] = parse_extended_amount(text) if extended else _amount(name, text)
             except ValueError as error:
                 place.at(key).fault(str(error))
         return amounts
@@ -295,7 +295,7 @@ def _without_limits_only(amounts: Mapping[str, str]) -> Mapping[str, str]:
     return {name: text for name, text in amounts.items() if name not in _LIMITS_ONLY}
 
 
-def parse_extended(text: str) -> int:
+def parse_extended_amount(text: str) -> int:
     """Return the amount of an extended resource; it may be written as ``2k`` or ``4Gi``.
 
     Raises:

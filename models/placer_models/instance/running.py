@@ -17,7 +17,7 @@ from placer_models.device_share import DeviceShare
 from placer_models.files.errors import cpus_with_verb, in_quotes, number_with_noun
 from placer_models.files.faults import DocumentLocation
 from placer_models.instance.device_holders import DeviceHolders
-from placer_models.instance.functions import FunctionHolders, held_functions
+from placer_models.instance.functions import FunctionHolders, grants_with_virtual_functions
 from placer_models.instance.guessed_memory import MEMORY, PodWithUnlocatedMemory, guessed_holdings
 from placer_models.instance.guessed_room import Resource
 from placer_models.instance.hugepages import take_running_pod_hugepages
@@ -260,7 +260,7 @@ class RunningReader:
         # Of an illegal pod a device may count whole, and then with all of its functions.
         shared = {grant.type for grant in grants if grant.share is not None or not illegal}
         vfs = {k: v for k, v in part.vfs.items() if k in shared} if illegal else part.vfs
-        return held_functions(
+        return grants_with_virtual_functions(
             vfs,
             sorted(grants, key=lambda grant: (grant.type, grant.minor)),
             pod.spec,

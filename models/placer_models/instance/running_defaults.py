@@ -21,7 +21,7 @@ def pool_cpus(qos: QosClass, node: Node, owned: Mapping[QosClass, CpuSet]) -> Cp
     return online - owned.get(QosClass.LSE, _NONE) - owned.get(QosClass.LSR, _NONE)
 
 
-def amounts_by_numa_node(
+def split_amount_over_numa_nodes(
     amount: int, near: Collection[int | None], room: Mapping[int, int]
 ) -> dict[int, int]:
     """Return how much of a pod's memory, or how many of its pages, each NUMA node gives.

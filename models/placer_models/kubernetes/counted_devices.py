@@ -79,7 +79,7 @@ def selector_for_nodes_listing_devices(
     )
 
 
-def node_labels_if_devices_listed(
+def labels_of_node_listing_devices(
     joined: NodeFromObjects, counted: Set[tuple[str, str]]
 ) -> tuple[tuple[str, str], ...]:
     """Return the labels of a node that stand for not just counting devices of some resource."""

@@ -21,7 +21,7 @@ from placer_models.kubernetes.names import (
 )
 from placer_models.kubernetes.object_fields import (
     Object,
-    ObjectField,
+    ObjectFieldValue,
     ObjectIdentity,
     first_annotation_of,
     first_label_of,
@@ -103,7 +103,7 @@ def device_part(found: Object) -> DeviceObjectPart:
     )
 
 
-def _device(part: ObjectField, gpu_model: str) -> Device:
+def _device(part: ObjectFieldValue, gpu_model: str) -> Device:
     kind = _kind(part)
     resources, *again = _spelt(part, _RESOURCES, empty={})
     amounts = read_resource_list(resources)
@@ -129,7 +129,7 @@ def _device(part: ObjectField, gpu_model: str) -> Device:
     )
 
 
-def _kind(part: ObjectField) -> str:
+def _kind(part: ObjectFieldValue) -> str:
     said, *again = _spelt(part, _TYPE, empty="")
     if said.value in (None, ""):
         said.refuse("is missing; expected a type such as gpu or rdma")
@@ -140,25 +140,27 @@ def _kind(part: ObjectField) -> str:
     return kind
 
 
-def _spelt(part: ObjectField, tags: tuple[str, ...], *, empty: object) -> list[ObjectField]:
+def _spelt(
+    part: ObjectFieldValue, tags: tuple[str, ...], *, empty: object
+) -> list[ObjectFieldValue]:
     """Return what stands under each of the tags; the first one if there is nothing under any."""
     found = [part.get(tag) for tag in tags]
     return [one for one in found if one.value not in (None, empty)] or found[:1]
 
 
-def _place(part: ObjectField) -> int | None:
+def _place(part: ObjectFieldValue) -> int | None:
     """Return a socket or a NUMA node, or None for -1, which stands for an unknown one."""
     return None if part.value in (None, -1) else part.integer()
 
 
-def _is_sick(part: ObjectField) -> bool:
+def _is_sick(part: ObjectFieldValue) -> bool:
     return any(
         item.get("type").text("") == "Healthy" and item.get("status").text("") == "False"
         for item in part.items()
     )
 
 
-def _functions(part: ObjectField) -> tuple[VirtualFunction, ...]:
+def _functions(part: ObjectFieldValue) -> tuple[VirtualFunction, ...]:
     found: dict[int, VirtualFunction] = {}
     for group in part.items():
         labels = tuple(sorted(group.get("labels").texts().items()))
@@ -172,7 +174,9 @@ def _functions(part: ObjectField) -> tuple[VirtualFunction, ...]:
     return tuple(found[minor] for minor in sorted(found))
 
 
-def _capacity(kind: str, amounts: ResourceList, part: ObjectField) -> tuple[DeviceQuantity, ...]:
+def _capacity(
+    kind: str, amounts: ResourceList, part: ObjectFieldValue
+) -> tuple[DeviceQuantity, ...]:
     """Return the other quantities of a device that pods may take a part of."""
     found = []
     for name, amount in sorted(amounts.other.items()):
@@ -186,7 +190,7 @@ def _capacity(kind: str, amounts: ResourceList, part: ObjectField) -> tuple[Devi
     return tuple(found)
 
 
-def _partitions(part: ObjectField) -> PartitionTable:
+def _partitions(part: ObjectFieldValue) -> PartitionTable:
     def read(whole: JsonPart) -> PartitionTable:
         found = set()
         for size, listed in whole.members().items():
@@ -229,7 +233,7 @@ def _response(part: JsonPart) -> AllocateResponse:
         part.refuse(f"{error}; expected it as the kubelet's checkpoint has it")
 
 
-def _holders(part: ObjectField) -> list[DeviceHolderInStatus]:
+def _holders(part: ObjectFieldValue) -> list[DeviceHolderInStatus]:
     return [
         DeviceHolderInStatus(
             entry.get("namespace").text("default"),

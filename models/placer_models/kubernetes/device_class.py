@@ -2,7 +2,12 @@
 
 from dataclasses import dataclass
 
-from placer_models.kubernetes.object_fields import Object, ObjectField, ObjectIdentity, identity_of
+from placer_models.kubernetes.object_fields import (
+    Object,
+    ObjectFieldValue,
+    ObjectIdentity,
+    identity_of,
+)
 
 KIND = "DeviceClass"
 
@@ -48,7 +53,7 @@ def device_class_part(found: Object) -> DeviceClassPart:
     )
 
 
-def cel_expressions_in(part: ObjectField) -> tuple[str, ...]:
+def cel_expressions_in(part: ObjectFieldValue) -> tuple[str, ...]:
     """Return the expressions of a list of selectors.
 
     Raises:

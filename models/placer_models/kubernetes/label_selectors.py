@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer_models.kubernetes.object_fields import ObjectField
+from placer_models.kubernetes.object_fields import ObjectFieldValue
 from placer_models.selectors import LabelExpression, Labels, SelectorOperator, labels_meet
 
 OPERATORS = (
@@ -46,7 +46,7 @@ class LabelSelector:
         return LabelSelector(tuple(sorted(found.items())), tuple(every))
 
 
-def label_selector_of(part: ObjectField) -> LabelSelector | None:
+def label_selector_of(part: ObjectFieldValue) -> LabelSelector | None:
     """Return a label selector, or None if it is left out and so selects nothing.
 
     Raises:
@@ -61,7 +61,7 @@ def label_selector_of(part: ObjectField) -> LabelSelector | None:
     return found
 
 
-def _of_expression(part: ObjectField) -> LabelSelector:
+def _of_expression(part: ObjectFieldValue) -> LabelSelector:
     operator = part.get("operator").word(SelectorOperator)
     values = tuple(sorted({item.text() for item in part.get("values").items()}))
     if operator not in OPERATORS:
@@ -72,7 +72,9 @@ def _of_expression(part: ObjectField) -> LabelSelector:
     return LabelSelector((), (part.get("values").checked(LabelExpression, key, operator, values),))
 
 
-def with_match_label_keys(selector: LabelSelector, part: ObjectField, own: Labels) -> LabelSelector:
+def with_match_label_keys(
+    selector: LabelSelector, part: ObjectFieldValue, own: Labels
+) -> LabelSelector:
     """Return the selector narrowed by the pod's own labels, for the keys that its term names."""
     has = dict(own)
     for name, operator in (

@@ -138,7 +138,7 @@ def cpu_of_listed_device(listed: ListedDevice) -> ReportedCpu | None:
     return ReportedCpu(id, core, package, max(0, numa))
 
 
-def is_device_of_all_cpus(listed: ListedDevice) -> bool:
+def is_cpu_group_of_whole_node(listed: ListedDevice) -> bool:
     """Return whether a device stands for all CPUs of its node, whose ids other objects give."""
     return (
         is_cpu_group_device(listed) and listed.number(*CPU_NUMA, f"{CPU_DRIVER}/socketID") is None

@@ -17,7 +17,7 @@ from placer_models.kubernetes.names import (
 )
 from placer_models.kubernetes.object_fields import (
     Object,
-    ObjectField,
+    ObjectFieldValue,
     ObjectIdentity,
     first_annotation_of,
     first_label_of,
@@ -133,7 +133,7 @@ def node_part(found: Object) -> KubeNode:
     )
 
 
-def _taint(part: ObjectField) -> Taint:
+def _taint(part: ObjectFieldValue) -> Taint:
     return Taint(
         part.get("key").text(),
         part.get("value").text(""),
@@ -141,7 +141,7 @@ def _taint(part: ObjectField) -> Taint:
     )
 
 
-def _conditions(part: ObjectField) -> list[str]:
+def _conditions(part: ObjectFieldValue) -> list[str]:
     found = []
     for item in part.items():
         kind, status = item.get("type").text(), item.get("status").text("Unknown")
@@ -152,7 +152,7 @@ def _conditions(part: ObjectField) -> list[str]:
     return found
 
 
-def _reservation(root: ObjectField) -> tuple[CpuSet, int, int]:
+def _reservation(root: ObjectFieldValue) -> tuple[CpuSet, int, int]:
     """Return the CPUs, milli CPUs and bytes that the annotation keeps for the system."""
     said = first_annotation_of(root, RESERVATION)
     if said is None:
@@ -174,7 +174,7 @@ def _reservation(root: ObjectField) -> tuple[CpuSet, int, int]:
     return read_json_annotation(said, read)
 
 
-def _system_cpus(root: ObjectField) -> CpuSet:
+def _system_cpus(root: ObjectFieldValue) -> CpuSet:
     said = first_annotation_of(root, SYSTEM_QOS)
     if said is None:
         return frozenset()
@@ -190,7 +190,7 @@ def _system_cpus(root: ObjectField) -> CpuSet:
     return read_json_annotation(said, read)
 
 
-def _amplification(root: ObjectField) -> tuple[int, tuple[tuple[str, str], ...]]:
+def _amplification(root: ObjectFieldValue) -> tuple[int, tuple[tuple[str, str], ...]]:
     """Return the milli per CPU, and other amplified resources; ratios up to 1 are ignored."""
     said = first_annotation_of(root, AMPLIFICATION)
     if said is None:

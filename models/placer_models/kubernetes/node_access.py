@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from placer_models.kubernetes.node_affinity import node_terms
-from placer_models.kubernetes.object_fields import ObjectField
+from placer_models.kubernetes.object_fields import ObjectFieldValue
 from placer_models.node_affinity import NodeTerm
 from placer_models.selectors import Labels
 
@@ -32,7 +32,7 @@ class NodesWithAccess:
         return any(term.met_by(name, labels) for term in self.terms)
 
 
-def resource_slice_nodes(part: ObjectField) -> NodesWithAccess | None:
+def resource_slice_nodes(part: ObjectFieldValue) -> NodesWithAccess | None:
     """Return the access that a ResourceSlice or a device in it gives, or None if it gives none.
 
     Raises:
@@ -54,7 +54,7 @@ def resource_slice_nodes(part: ObjectField) -> NodesWithAccess | None:
     return NodesWithAccess(part.get("nodeName").text()) if said["nodeName"] else None
 
 
-def node_access_of_selector(selector: ObjectField) -> NodesWithAccess:
+def node_access_of_selector(selector: ObjectFieldValue) -> NodesWithAccess:
     """Return the access of the nodes that a node selector includes.
 
     Raises:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from placer_models.kubernetes.object_fields import ObjectField
+from placer_models.kubernetes.object_fields import ObjectFieldValue
 from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
 from placer_models.selectors import LabelExpression, SelectorOperator
 
 
-def node_affinity_of(part: ObjectField) -> NodeAffinity | None:
+def node_affinity_of(part: ObjectFieldValue) -> NodeAffinity | None:
     """Return what a pod requires or prefers of its node, or None if that is nothing.
 
     Raises:
@@ -24,7 +24,7 @@ def node_affinity_of(part: ObjectField) -> NodeAffinity | None:
     return NodeAffinity(terms, tuple(map(_preferred, preferred)))
 
 
-def node_terms(selector: ObjectField) -> tuple[NodeTerm, ...]:
+def node_terms(selector: ObjectFieldValue) -> tuple[NodeTerm, ...]:
     """Return the terms of a node selector; a node has to meet one of them.
 
     Raises:
@@ -34,23 +34,23 @@ def node_terms(selector: ObjectField) -> tuple[NodeTerm, ...]:
     return tuple(map(_term, selector.get("nodeSelectorTerms").items()))
 
 
-def _preferred(part: ObjectField) -> PreferredTerm:
+def _preferred(part: ObjectFieldValue) -> PreferredTerm:
     term, weight = _term(part.get("preference")), part.get("weight")
     return weight.checked(PreferredTerm, term, weight.integer())
 
 
-def _term(part: ObjectField) -> NodeTerm:
+def _term(part: ObjectFieldValue) -> NodeTerm:
     fields = part.get("matchFields")
     expressions = _expressions(part.get("matchExpressions").items())
     about = _expressions(fields.items())
     return fields.checked(NodeTerm, expressions, about)
 
 
-def _expressions(parts: Sequence[ObjectField]) -> tuple[LabelExpression, ...]:
+def _expressions(parts: Sequence[ObjectFieldValue]) -> tuple[LabelExpression, ...]:
     return tuple(map(_expression, parts))
 
 
-def _expression(part: ObjectField) -> LabelExpression:
+def _expression(part: ObjectFieldValue) -> LabelExpression:
     key, operator = part.get("key").text(), part.get("operator").word(SelectorOperator)
     values = part.get("values")
     asked = tuple(sorted({item.text() for item in values.items()}))

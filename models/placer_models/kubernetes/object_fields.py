@@ -75,7 +75,7 @@ def object_title(kind: str, namespace: str, name: str) -> str:
 
 
 @record(frozen=True, slots=True)
-class ObjectField(LocatedValue):
+class ObjectFieldValue(LocatedValue):
     """One value of an object, with its path. null counts as left out."""
 
     title: str
@@ -109,7 +109,7 @@ class ObjectField(LocatedValue):
         """
         raise ObjectError(self.title, self.path, message)
 
-    def get(self, *names: str) -> "ObjectField":
+    def get(self, *names: str) -> "ObjectFieldValue":
         """Return the field that these steps lead to; its value is None if it is left out.
 
         Raises:
@@ -121,17 +121,17 @@ class ObjectField(LocatedValue):
             if value is None:
                 break
             if not isinstance(value, dict):
-                here = ObjectField(self.title, value, (*self.path, *names[:i]))
+                here = ObjectFieldValue(self.title, value, (*self.path, *names[:i]))
                 here.refuse(f"got {here.got}; expected a mapping")
             value = value.get(name)
-        return ObjectField(self.title, value, (*self.path, *names))
+        return ObjectFieldValue(self.title, value, (*self.path, *names))
 
     @property
     def there(self) -> bool:
         """Whether the field is there and not null."""
         return self.value is not None
 
-    def items(self) -> list["ObjectField"]:
+    def items(self) -> list["ObjectFieldValue"]:
         """Return the items of a list, or nothing if it is left out.
 
         Raises:
@@ -142,9 +142,11 @@ class ObjectField(LocatedValue):
             return []
         if not isinstance(self.value, list):
             self.refuse(f"got {self.got}; expected a list")
-        return [ObjectField(self.title, item, (*self.path, i)) for i, item in enumerate(self.value)]
+        return [
+            ObjectFieldValue(self.title, item, (*self.path, i)) for i, item in enumerate(self.value)
+        ]
 
-    def members(self) -> dict[str, "ObjectField"]:
+    def members(self) -> dict[str, "ObjectFieldValue"]:
         """Return the members of a mapping, without those that are null.
 
         Raises:
@@ -156,7 +158,7 @@ class ObjectField(LocatedValue):
         if not isinstance(self.value, dict):
             self.refuse(f"got {self.got}; expected a mapping")
         return {
-            name: ObjectField(self.title, value, (*self.path, name))
+            name: ObjectFieldValue(self.title, value, (*self.path, name))
             for name, value in self.value.items()
             if value is not None
         }
@@ -222,7 +224,7 @@ class ObjectField(LocatedValue):
 
 def identity_of(
     found: Object, kind: str, *, namespaced: bool
-) -> tuple[ObjectIdentity, ObjectField]:
+) -> tuple[ObjectIdentity, ObjectFieldValue]:
     """Return the identity of an object, and its root field.
 
     Raises:
@@ -239,7 +241,7 @@ def identity_of(
         else "",
         name if isinstance(name, str) else "without a name",
     )
-    root = ObjectField(title, dict(found))
+    root = ObjectFieldValue(title, dict(found))
     part = root.get("metadata")
     if not part.get("name").text(""):
         part.get("name").refuse("is missing; every object has a name")
@@ -253,7 +255,7 @@ def identity_of(
     ), root
 
 
-def _labels(part: ObjectField) -> dict[str, str]:
+def _labels(part: ObjectFieldValue) -> dict[str, str]:
     """Return the labels of an object; none is like those that stand for what nodes have."""
     found = part.texts()
     for key in found:
@@ -262,22 +264,22 @@ def _labels(part: ObjectField) -> dict[str, str]:
     return found
 
 
-def first_annotation_of(root: ObjectField, *keys: str) -> ObjectField | None:
+def first_annotation_of(root: ObjectFieldValue, *keys: str) -> ObjectFieldValue | None:
     """Return the first of these annotations that the object has; an empty one does not count."""
     return _first(root.get("metadata", "annotations"), keys)
 
 
-def first_label_of(root: ObjectField, *keys: str) -> ObjectField | None:
+def first_label_of(root: ObjectFieldValue, *keys: str) -> ObjectFieldValue | None:
     """Return the first of these labels that the object has; an empty one does not count."""
     return _first(root.get("metadata", "labels"), keys)
 
 
-def _first(part: ObjectField, keys: tuple[str, ...]) -> ObjectField | None:
+def _first(part: ObjectFieldValue, keys: tuple[str, ...]) -> ObjectFieldValue | None:
     texts = part.texts()
     return next((part.get(key) for key in keys if texts.get(key)), None)
 
 
-def read_json_annotation(part: ObjectField, read: Callable[[JsonPart], Read]) -> Read:
+def read_json_annotation(part: ObjectFieldValue, read: Callable[[JsonPart], Read]) -> Read:
     """Return what a reader makes of an annotation that is a JSON document.
 
     Raises:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from placer_models.host_ports import ANY_IP, HostPort, PortProtocol
 from placer_models.kubernetes.declared_features import needed_feature_labels
 from placer_models.kubernetes.node_affinity import node_affinity_of
-from placer_models.kubernetes.object_fields import ObjectField
+from placer_models.kubernetes.object_fields import ObjectFieldValue
 from placer_models.kubernetes.pod_terms import WrittenTerm, affinity_terms, spread_constraint_of
 from placer_models.node_affinity import NodeAffinity
 from placer_models.selectors import Labels
@@ -50,7 +50,7 @@ class PlacementConstraints:
 
 
 def placement_constraints_of(
-    spec: ObjectField, namespace: str, labels: Labels = ()
+    spec: ObjectFieldValue, namespace: str, labels: Labels = ()
 ) -> PlacementConstraints:
     """Return what a pod asks, or would like, of the place where it runs.
 
@@ -79,7 +79,7 @@ def placement_constraints_of(
     )
 
 
-def _toleration(part: ObjectField) -> Toleration:
+def _toleration(part: ObjectFieldValue) -> Toleration:
     operator, effect = part.get("operator"), part.get("effect")
     known = effect.word(TaintEffect) if effect.value not in (None, "") else None
     seconds = part.get("tolerationSeconds")
@@ -94,7 +94,7 @@ def _toleration(part: ObjectField) -> Toleration:
     )
 
 
-def _host_ports(spec: ObjectField) -> Iterator[HostPort]:
+def _host_ports(spec: ObjectFieldValue) -> Iterator[HostPort]:
     """Yield the ports of the node that app containers and sidecars have, as kube-scheduler does."""
     in_hosts_network = spec.get("hostNetwork").flag()
     sidecars = (

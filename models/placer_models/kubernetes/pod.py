@@ -32,7 +32,7 @@ from placer_models.kubernetes.names import (
 )
 from placer_models.kubernetes.object_fields import (
     Object,
-    ObjectField,
+    ObjectFieldValue,
     ObjectIdentity,
     first_annotation_of,
     identity_of,
@@ -235,14 +235,14 @@ def pod_part(found: Object) -> KubePod:
     )
 
 
-def _is_of_node(root: ObjectField) -> bool:
+def _is_of_node(root: ObjectFieldValue) -> bool:
     """Return whether a DaemonSet or a node's own files made the pod."""
     owners = root.get("metadata", "ownerReferences").items()
     kinds = {owner.get("kind").text("") for owner in owners}
     return bool(kinds & _NODE_OWNERS) or first_annotation_of(root, CONFIG_MIRROR) is not None
 
 
-def _kubelet_uid(root: ObjectField) -> str:
+def _kubelet_uid(root: ObjectFieldValue) -> str:
     """Return the uid by which the kubelet knows a pod.
 
     A static pod's uid is the hash of its file; the API server's object, its mirror, has another
@@ -259,11 +259,11 @@ def _kubelet_uid(root: ObjectField) -> str:
         uid.refuse(str(error))
 
 
-def _priority(part: ObjectField) -> int | None:
+def _priority(part: ObjectFieldValue) -> int | None:
     return part.integer(least=-(2**31)) if part.there else None
 
 
-def _container(part: ObjectField, *, init: bool = False) -> KubeContainer:
+def _container(part: ObjectFieldValue, *, init: bool = False) -> KubeContainer:
     role = ContainerRole.APP
     if init:
         always = part.get("restartPolicy").text("") == "Always"
@@ -284,7 +284,7 @@ def container_without_claimed(
     return replace(one, requests=less(one.requests), limits=less(one.limits))
 
 
-def _requests(part: ObjectField) -> tuple[ResourceList, ResourceList]:
+def _requests(part: ObjectFieldValue) -> tuple[ResourceList, ResourceList]:
     """Return requests and limits; a resource that has only a limit is requested up to it."""
     asked = part.get("requests")
     requests, limits = read_resource_list(asked), read_resource_list(part.get("limits"))
@@ -313,7 +313,7 @@ def _requests(part: ObjectField) -> tuple[ResourceList, ResourceList]:
 
 
 def _resized(
-    containers: tuple[KubeContainer, ...], spec: ObjectField, status: ObjectField
+    containers: tuple[KubeContainer, ...], spec: ObjectFieldValue, status: ObjectFieldValue
 ) -> tuple[KubeContainer, ...]:
     """Return the containers of a bound pod; during a resize the larger amounts count.
 
@@ -343,7 +343,7 @@ def _resized(
     return tuple(_counted(one, statuses.get(one.name), never=never) for one in containers)
 
 
-def _counted(one: KubeContainer, status: ObjectField | None, *, never: bool) -> KubeContainer:
+def _counted(one: KubeContainer, status: ObjectFieldValue | None, *, never: bool) -> KubeContainer:
     if status is None:
         return one
     has = status.get("resources")
@@ -359,7 +359,7 @@ def _counted(one: KubeContainer, status: ObjectField | None, *, never: bool) -> 
     )
 
 
-def _visible(part: ObjectField) -> Env:
+def _visible(part: ObjectFieldValue) -> Env:
     """Return the variables that show GPUs; if one is there twice the last one counts."""
     found = {}
     for item in part.items():
@@ -375,7 +375,7 @@ def _alignment(whole: JsonPart) -> AlignmentPolicy | None:
     return said.word(AlignmentPolicy) if said is not None and said.value != "" else None
 
 
-def _device_wishes(root: ObjectField) -> DeviceRequestAnnotations:
+def _device_wishes(root: ObjectFieldValue) -> DeviceRequestAnnotations:
     hints = first_annotation_of(root, DEVICE_ALLOCATE_HINT)
     joint = first_annotation_of(root, DEVICE_JOINT_ALLOCATE)
     return DeviceRequestAnnotations(

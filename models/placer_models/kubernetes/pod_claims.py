@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer_models.kubernetes.object_fields import ObjectField
+from placer_models.kubernetes.object_fields import ObjectFieldValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class PodClaim:
     source: str = ""
 
 
-def pod_claims(spec: ObjectField, status: ObjectField) -> tuple[PodClaim, ...]:
+def pod_claims(spec: ObjectFieldValue, status: ObjectFieldValue) -> tuple[PodClaim, ...]:
     """Return the claims of a pod.
 
     Raises:
@@ -71,7 +71,7 @@ def pod_claims(spec: ObjectField, status: ObjectField) -> tuple[PodClaim, ...]:
     return tuple(found)
 
 
-def claim_backed_extended_resources(status: ObjectField) -> frozenset[tuple[str, str]]:
+def claim_backed_extended_resources(status: ObjectFieldValue) -> frozenset[tuple[str, str]]:
     """Return (container, resource) of the plain amounts that a claim gave to a pod.
 
     A scheduler makes such a claim if a DeviceClass has the resource as its extended name.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.kubernetes.names import PRIORITY_CLASS, QOS_CLASS
-from placer_models.kubernetes.object_fields import ObjectField, first_label_of
+from placer_models.kubernetes.object_fields import ObjectFieldValue, first_label_of
 from placer_models.policy import QosClass
 
 
@@ -63,7 +63,7 @@ class QosAndPriorityClass:
         return self.priority in (KoordinatorPriorityClass.BATCH, KoordinatorPriorityClass.FREE)
 
 
-def pod_class_of(root: ObjectField) -> QosAndPriorityClass:
+def pod_class_of(root: ObjectFieldValue) -> QosAndPriorityClass:
     """Return the classes of a pod.
 
     Raises:
@@ -78,7 +78,7 @@ def pod_class_of(root: ObjectField) -> QosAndPriorityClass:
     return QosAndPriorityClass(qos, priority)
 
 
-def _priority(root: ObjectField) -> KoordinatorPriorityClass:
+def _priority(root: ObjectFieldValue) -> KoordinatorPriorityClass:
     said = first_label_of(root, PRIORITY_CLASS)
     if said is not None:
         return said.word(KoordinatorPriorityClass)

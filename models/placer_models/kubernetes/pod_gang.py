@@ -12,7 +12,7 @@ from placer_models.kubernetes.names import (
 )
 from placer_models.kubernetes.object_fields import (
     Object,
-    ObjectField,
+    ObjectFieldValue,
     ObjectIdentity,
     first_annotation_of,
     first_label_of,
@@ -71,7 +71,7 @@ class PodGroupPart:
     lacks: tuple[str, ...] = ()
 
 
-def gang_of(root: ObjectField, namespace: str) -> GangRef | None:
+def gang_of(root: ObjectFieldValue, namespace: str) -> GangRef | None:
     """Return the gang that a pod names, or None if it belongs to none.
 
     Raises:
@@ -122,7 +122,7 @@ def pod_group_part(found: Object) -> PodGroupPart:
     )
 
 
-def _minimum(part: ObjectField | None) -> int | None:
+def _minimum(part: ObjectFieldValue | None) -> int | None:
     if part is None:
         return None
     text = part.text()
@@ -131,7 +131,7 @@ def _minimum(part: ObjectField | None) -> int | None:
     return int(text)
 
 
-def _groups(part: ObjectField | None, namespace: str) -> tuple[NamespacedName, ...]:
+def _groups(part: ObjectFieldValue | None, namespace: str) -> tuple[NamespacedName, ...]:
     """Return the gangs that a text such as ``["ns/a","ns/b"]`` names."""
     if part is None:
         return ()
@@ -148,7 +148,7 @@ def _groups(part: ObjectField | None, namespace: str) -> tuple[NamespacedName, .
     return tuple(keys)
 
 
-def _lacks(root: ObjectField) -> tuple[str, ...]:
+def _lacks(root: ObjectFieldValue) -> tuple[str, ...]:
     """Return a gang's demands on the network: Placer reads no network tree from a cluster yet."""
     part = first_annotation_of(root, GANG_NETWORK)
     if part is None:
@@ -156,7 +156,7 @@ def _lacks(root: ObjectField) -> tuple[str, ...]:
     return (f"the annotation {GANG_NETWORK}",) if "MustGather" in part.text() else ()
 
 
-def _lacks_of_volcano(spec: ObjectField) -> tuple[str, ...]:
+def _lacks_of_volcano(spec: ObjectFieldValue) -> tuple[str, ...]:
     """Return demands of Volcano's PodGroup beyond a minimum: on single tasks, on the network."""
     tasks = spec.get("minTaskMember").members().values()
     lacks = ("spec.minTaskMember",) if any(one.integer() for one in tasks) else ()

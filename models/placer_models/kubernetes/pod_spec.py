@@ -51,7 +51,7 @@ class ReadPodSpec:
     waits: tuple[str, ...] = ()
 
 
-def asked_by(
+def read_kube_pod_spec(
     part: KubePod,
     reading: PodRequestContext,
     *,

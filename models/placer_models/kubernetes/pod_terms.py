@@ -25,7 +25,7 @@ from placer_models.kubernetes.namespaces import (
     NamespaceScope,
     selects_by_namespace_name,
 )
-from placer_models.kubernetes.object_fields import ObjectField
+from placer_models.kubernetes.object_fields import ObjectFieldValue
 from placer_models.network import NODE_LEVEL
 from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression, Labels, SelectorOperator
@@ -95,7 +95,7 @@ ORDINARY = AffinityTermContext()
 
 
 def affinity_terms(
-    affinity: ObjectField, namespace: str, own: Labels, lacks: list[str]
+    affinity: ObjectFieldValue, namespace: str, own: Labels, lacks: list[str]
 ) -> Iterator[WrittenTerm]:
     """Yield the terms of pod affinity, then of anti-affinity, the required ones first in each.
 
@@ -131,7 +131,12 @@ _MEANS_NO_POD = "required pod affinity that means no pod"
 
 
 def _written(
-    part: ObjectField, selector: LabelSelector, namespace: str, strength: Strength, *, apart: bool
+    part: ObjectFieldValue,
+    selector: LabelSelector,
+    namespace: str,
+    strength: Strength,
+    *,
+    apart: bool,
 ) -> WrittenTerm:
     named = frozenset(item.text() for item in part.get("namespaces").items())
     others = label_selector_of(part.get("namespaceSelector"))
@@ -210,7 +215,7 @@ def _said(names: frozenset[str], namespace: str) -> tuple[str, ...]:
     return () if names == {namespace} else tuple(sorted(names))
 
 
-def _topology_key(part: ObjectField) -> str:
+def _topology_key(part: ObjectFieldValue) -> str:
     """Return the node label whose values are the domains; it must be given."""
     key = part.get("topologyKey")
     return key.text() or key.refuse(
@@ -218,7 +223,7 @@ def _topology_key(part: ObjectField) -> str:
     )
 
 
-def spread_constraint_of(part: ObjectField, own: Labels) -> SpreadConstraint:
+def spread_constraint_of(part: ObjectFieldValue, own: Labels) -> SpreadConstraint:
     """Return one of a pod's spread constraints, with the topology key that is written.
 
     Args:

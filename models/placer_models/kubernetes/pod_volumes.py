@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from placer_models.kubernetes.object_fields import ObjectField
+from placer_models.kubernetes.object_fields import ObjectFieldValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class PodVolumes:
 NO_VOLUMES = PodVolumes()
 
 
-def pod_volumes(spec: ObjectField, name: str) -> PodVolumes:
+def pod_volumes(spec: ObjectFieldValue, name: str) -> PodVolumes:
     """Return the volumes of a pod.
 
     Args:
@@ -70,7 +70,7 @@ def pod_volumes(spec: ObjectField, name: str) -> PodVolumes:
     return PodVolumes(tuple(dict.fromkeys(claims)), tuple(dict.fromkeys(disks)))
 
 
-def _disks(part: ObjectField) -> Iterator[InlineDisk]:
+def _disks(part: ObjectFieldValue) -> Iterator[InlineDisk]:
     """Yield the disk of a volume, if it is one that pods cannot share on a node."""
     for kind, key in (("gcePersistentDisk", "pdName"), ("iscsi", "iqn")):
         if (source := part.get(kind)).there:

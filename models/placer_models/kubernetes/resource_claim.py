@@ -5,7 +5,12 @@ from dataclasses import dataclass, field
 
 from placer_models.kubernetes.device_class import cel_expressions_in
 from placer_models.kubernetes.node_access import NodesWithAccess, node_access_of_selector
-from placer_models.kubernetes.object_fields import Object, ObjectField, ObjectIdentity, identity_of
+from placer_models.kubernetes.object_fields import (
+    Object,
+    ObjectFieldValue,
+    ObjectIdentity,
+    identity_of,
+)
 from placer_models.quantity import parse_amount_rounding_up
 
 KIND = "ResourceClaim"
@@ -170,7 +175,7 @@ def claim_template_part(found: Object) -> ClaimTemplatePart:
     return ClaimTemplatePart(identity, _spec(root.get("spec", "spec")))
 
 
-def _spec(part: ObjectField) -> ClaimSpec:
+def _spec(part: ObjectFieldValue) -> ClaimSpec:
     devices = part.get("devices")
     requests: dict[str, tuple[ClaimRequest, ...]] = {}
     for item in devices.get("requests").items():
@@ -206,7 +211,7 @@ def _spec(part: ObjectField) -> ClaimSpec:
     )
 
 
-def _alternatives(part: ObjectField, name: str) -> tuple[ClaimRequest, ...]:
+def _alternatives(part: ObjectFieldValue, name: str) -> tuple[ClaimRequest, ...]:
     choices = part.get("firstAvailable").items()
     if choices:
         return tuple(_request(one, f"{name}/{one.get('name').text()}") for one in choices)
@@ -215,7 +220,7 @@ def _alternatives(part: ObjectField, name: str) -> tuple[ClaimRequest, ...]:
     return (_request(exactly if exactly.there else part, name),)
 
 
-def _request(part: ObjectField, name: str) -> ClaimRequest:
+def _request(part: ObjectFieldValue, name: str) -> ClaimRequest:
     mode = part.get("allocationMode").text("") or "ExactCount"
     if mode not in ("ExactCount", "All"):
         part.get("allocationMode").refuse(f"got '{mode}'; expected ExactCount or All")
@@ -231,7 +236,7 @@ def _request(part: ObjectField, name: str) -> ClaimRequest:
     )
 
 
-def _allocation(part: ObjectField) -> ClaimAllocation:
+def _allocation(part: ObjectFieldValue) -> ClaimAllocation:
     devices = part.get("devices")
     selector = part.get("nodeSelector")
     return ClaimAllocation(
@@ -250,12 +255,12 @@ def _allocation(part: ObjectField) -> ClaimAllocation:
     )
 
 
-def _amounts(part: ObjectField) -> dict[str, int]:
+def _amounts(part: ObjectFieldValue) -> dict[str, int]:
     return {
         name: one.amount(lambda text: parse_amount_rounding_up(text, 1000))
         for name, one in part.members().items()
     }
 
 
-def _raw(part: ObjectField) -> Object:
+def _raw(part: ObjectFieldValue) -> Object:
     return {name: one.value for name, one in part.members().items()}

@@ -9,7 +9,12 @@ from placer_models.kubernetes.device_attributes import (
     parse_version,
 )
 from placer_models.kubernetes.node_access import NodesWithAccess, resource_slice_nodes
-from placer_models.kubernetes.object_fields import Object, ObjectField, ObjectIdentity, identity_of
+from placer_models.kubernetes.object_fields import (
+    Object,
+    ObjectFieldValue,
+    ObjectIdentity,
+    identity_of,
+)
 from placer_models.quantity import parse_amount_rounding_up
 
 KIND = "ResourceSlice"
@@ -92,7 +97,7 @@ def slice_part(found: Object) -> ResourceSlicePart:
     )
 
 
-def _device(part: ObjectField, driver: str) -> tuple[ListedDevice, NodesWithAccess | None]:
+def _device(part: ObjectFieldValue, driver: str) -> tuple[ListedDevice, NodesWithAccess | None]:
     name = part.get("name").text()
     # In v1beta1 all other fields of a device stand one step below.
     body = part.get("basic") if part.get("basic").there else part
@@ -127,7 +132,7 @@ def _full(name: str, driver: str) -> str:
     return name if "/" in name else f"{driver}/{name}"
 
 
-def _attribute(part: ObjectField) -> AttributeValue:
+def _attribute(part: ObjectFieldValue) -> AttributeValue:
     said = part.members()
     if len(said) != 1:
         part.refuse(
@@ -139,7 +144,7 @@ def _attribute(part: ObjectField) -> AttributeValue:
     return _scalar(kind, value)
 
 
-def _scalar(kind: str, part: ObjectField) -> AttributeScalar:
+def _scalar(kind: str, part: ObjectFieldValue) -> AttributeScalar:
     match kind:
         case "bool":
             return part.flag()
@@ -153,7 +158,7 @@ def _scalar(kind: str, part: ObjectField) -> AttributeScalar:
             return part.refuse("expected int, bool, string, version, or a list of them")
 
 
-def _whole(part: ObjectField) -> int:
+def _whole(part: ObjectFieldValue) -> int:
     """Return a whole number of 64 bits."""
     value = part.value
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:

@@ -7,7 +7,7 @@ from functools import lru_cache, reduce
 from operator import or_
 
 from placer_models.device_request import DEVICE_RESOURCES, OTHER_SPELLINGS, WHOLE_GPUS
-from placer_models.kubernetes.object_fields import ObjectField
+from placer_models.kubernetes.object_fields import ObjectFieldValue
 from placer_models.quantity import parse_amount_rounding_up, parse_bytes
 
 CPU = "cpu"
@@ -77,7 +77,7 @@ class ResourceList:
 NOTHING = ResourceList()
 
 
-def read_resource_list(part: ObjectField, *, without: Collection[str] = ()) -> ResourceList:
+def read_resource_list(part: ObjectFieldValue, *, without: Collection[str] = ()) -> ResourceList:
     """Return the amounts of a list of resources, devices under their current names.
 
     Args:

@@ -4,7 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from placer_models.kubernetes.label_selectors import LabelSelector, label_selector_of
-from placer_models.kubernetes.object_fields import Object, ObjectField, ObjectIdentity, identity_of
+from placer_models.kubernetes.object_fields import (
+    Object,
+    ObjectFieldValue,
+    ObjectIdentity,
+    identity_of,
+)
 from placer_models.kubernetes.volume import IN_TREE_DRIVERS
 from placer_models.node_affinity import NodeTerm
 from placer_models.quantity import parse_amount_rounding_up
@@ -114,7 +119,7 @@ def storage_class_part(found: Object) -> StorageClassPart:
     )
 
 
-def _topology(part: ObjectField) -> NodeTerm:
+def _topology(part: ObjectFieldValue) -> NodeTerm:
     expressions = []
     for item in part.get("matchLabelExpressions").items():
         key, values = item.get("key").text(), item.get("values")

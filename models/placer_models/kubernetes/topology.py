@@ -23,7 +23,7 @@ from placer_models.annotations.node_topology import (
 from placer_models.cpuset import CpuSet
 from placer_models.kubernetes.object_fields import (
     Object,
-    ObjectField,
+    ObjectFieldValue,
     ObjectIdentity,
     first_annotation_of,
     identity_of,
@@ -151,7 +151,7 @@ def _beyond(known: Set[int], named: Mapping[str, Iterable[CpuSet]]) -> tuple[str
     return tuple(sorted(name for name, of in named.items() if any(cpus - known for cpus in of)))
 
 
-def _check_cores(cpus: tuple[ReportedCpu, ...], part: ObjectField) -> None:
+def _check_cores(cpus: tuple[ReportedCpu, ...], part: ObjectFieldValue) -> None:
     """Check that the threads of each core are on one NUMA node."""
     first: dict[tuple[int, int], ReportedCpu] = {}
     for cpu in cpus:
@@ -163,7 +163,7 @@ def _check_cores(cpus: tuple[ReportedCpu, ...], part: ObjectField) -> None:
             )
 
 
-def _check_allocs(allocs: tuple[PodCpuAlloc, ...], part: ObjectField) -> None:
+def _check_allocs(allocs: tuple[PodCpuAlloc, ...], part: ObjectFieldValue) -> None:
     """Check that each CPU has at most one owner."""
     owners: dict[int, str] = {}
     for alloc in allocs:
@@ -175,7 +175,7 @@ def _check_allocs(allocs: tuple[PodCpuAlloc, ...], part: ObjectField) -> None:
                 )
 
 
-def _zones(part: ObjectField) -> dict[int, NumaZone]:
+def _zones(part: ObjectFieldValue) -> dict[int, NumaZone]:
     zones: dict[int, NumaZone] = {}
     for item in part.items():
         match = _ZONE.fullmatch(item.get("name").text())
@@ -194,7 +194,7 @@ def _zones(part: ObjectField) -> dict[int, NumaZone]:
     return dict(sorted(zones.items()))
 
 
-def _amounts(resources: ObjectField, *columns: str) -> ResourceList:
+def _amounts(resources: ObjectFieldValue, *columns: str) -> ResourceList:
     """Return each resource of a zone, by the first of these columns that it has or its capacity."""
     amounts: dict[str, object] = {}
     for item in resources.items():
@@ -205,10 +205,12 @@ def _amounts(resources: ObjectField, *columns: str) -> ResourceList:
             item.get("capacity").refuse("is missing; a zone says how much it has")
         said = [item.get(column).value for column in (*columns, "capacity")]
         amounts[name] = next(value for value in said if value is not None)
-    return read_resource_list(ObjectField(resources.title, amounts, resources.path), without=SUMS)
+    return read_resource_list(
+        ObjectFieldValue(resources.title, amounts, resources.path), without=SUMS
+    )
 
 
-def _distances(part: ObjectField) -> dict[int, int]:
+def _distances(part: ObjectFieldValue) -> dict[int, int]:
     distances = {}
     for item in part.items():
         if match := _ZONE.fullmatch(item.get("name").text()):
@@ -216,7 +218,7 @@ def _distances(part: ObjectField) -> dict[int, int]:
     return distances
 
 
-def _alignment(root: ObjectField) -> tuple[AlignmentPolicy | None, AlignmentScope | None]:
+def _alignment(root: ObjectFieldValue) -> tuple[AlignmentPolicy | None, AlignmentScope | None]:
     """Return the topology manager's policy and scope, which old objects give in one word.
 
     Attributes without a scope mean the kubelet's default. An old word without a scope gives

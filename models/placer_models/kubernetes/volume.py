@@ -8,7 +8,7 @@ from placer_models.kubernetes.names import REGIONS, ZONES
 from placer_models.kubernetes.node_access import NodesWithAccess, node_access_of_selector
 from placer_models.kubernetes.object_fields import (
     Object,
-    ObjectField,
+    ObjectFieldValue,
     ObjectIdentity,
     first_annotation_of,
     identity_of,
@@ -207,12 +207,12 @@ def volume_claim_part(found: Object) -> VolumeClaimPart:
     )
 
 
-def _class_of(root: ObjectField) -> str:
+def _class_of(root: ObjectFieldValue) -> str:
     old = first_annotation_of(root, _OLD_CLASS)
     return old.text() if old else root.get("spec", "storageClassName").text("")
 
 
-def _driven(spec: ObjectField) -> tuple[str, str]:
+def _driven(spec: ObjectFieldValue) -> tuple[str, str]:
     """Return the CSI driver of a volume and the volume's name there, or nothing."""
     source = spec.get("csi")
     if source.there:
@@ -220,9 +220,9 @@ def _driven(spec: ObjectField) -> tuple[str, str]:
     return next((IN_TREE_DRIVERS[name] for name in IN_TREE_DRIVERS if spec.get(name).there), ""), ""
 
 
-def _bytes(part: ObjectField) -> int:
+def _bytes(part: ObjectFieldValue) -> int:
     return part.amount(parse_amount_rounding_up) if part.there else 0
 
 
-def _texts(part: ObjectField) -> frozenset[str]:
+def _texts(part: ObjectFieldValue) -> frozenset[str]:
     return frozenset(item.text() for item in part.items())

@@ -27,7 +27,7 @@ _LEGEND = re.compile(r"\s*(NIC[0-9]+)\s*:\s*(\S+)")
 _KIND = re.compile(r"X|NV[1-9][0-9]?|SYS|SOC|NODE|PHB|PXB|PIX|PSB|N/A")
 
 
-def read_topo(
+def machine_from_topo_text(
     text: str,
     *,
     name: str = "topo",

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placer_models.device import FunctionSelector, admits_function
+from placer_models.device import FunctionSelector, admits_virtual_function
 from placer_models.device_share import (
     DeviceCapacity,
     DeviceShare,
@@ -62,7 +62,9 @@ class ShareableDevice(NamedTuple):
 
     def functions_for(self, function: FunctionSelector) -> int:
         """Return how many free virtual functions the selector admits."""
-        return sum(count for labels, count in self.functions if admits_function(function, labels))
+        return sum(
+            count for labels, count in self.functions if admits_virtual_function(function, labels)
+        )
 
     def room_for(
         self, share: DeviceShare, most: int, function: FunctionSelector | None = None

@@ -33,7 +33,7 @@ class ContainerFit:
     beside: tuple[int, ...] = ()
 
 
-def container_pool_milli_by_cell(
+def pool_milli_of_containers_by_cell(
     fits: Sequence[ContainerFit], parts: Sequence[Sequence[Sequence[int]]]
 ) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Return what a pod whose containers are each bound by themselves counts in each cell's pool.

@@ -4,7 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from placer.kubernetes.emit.placed_pods import DumpWithPlacement, EmittedFile, EmittedPod
-from placer_models.annotations.device_allocated import allocations_of, write_device_allocated
+from placer_models.annotations.device_allocated import (
+    device_allocations_of_placement,
+    write_device_allocated,
+)
 from placer_models.annotations.names import DEVICE_ALLOCATED, MEMORY_STATUS, RESOURCE_STATUS
 from placer_models.annotations.resource_status import (
     ResourceStatusAnnotation,
@@ -68,7 +71,7 @@ def placement_annotations(
     }
     held = [
         one
-        for one in allocations_of(place, node)
+        for one in device_allocations_of_placement(place, node)
         if one.type in listed and (one.type, one.minor) not in claimed
     ]
     if held or (part is not None and part.allocated is not None):

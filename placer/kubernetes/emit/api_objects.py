@@ -8,7 +8,7 @@ from placer.kubernetes.emit.placed_pods import DumpWithPlacement, EmittedFile
 from placer_models.kubernetes.object_fields import Object, ObjectIdentity
 
 
-def binding(identity: ObjectIdentity, node: str, annotations: Annotations) -> Object:
+def binding_object(identity: ObjectIdentity, node: str, annotations: Annotations) -> Object:
     """Return a Binding of a pod, for ``POST pods/NAME/binding``.
 
     The cluster writes its annotations on the pod together with the node. It refuses the Binding
@@ -29,10 +29,10 @@ def binding_object_files(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
         identity = one.part.identity
         namespace, together = one.together[0]
         path = f"bindings/{namespace}.{together}/{identity.namespace}/{identity.name}.json"
-        yield EmittedFile(path, (binding(identity, one.node.name, written),))
+        yield EmittedFile(path, (binding_object(identity, one.node.name, written),))
 
 
-def eviction(identity: ObjectIdentity) -> Object:
+def eviction_object(identity: ObjectIdentity) -> Object:
     """Return an Eviction of a pod, for ``POST pods/NAME/eviction``.
 
     The cluster holds it to the pod's disruption budgets, and refuses it if the uid differs.
@@ -49,7 +49,7 @@ def eviction_object_files(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
     digits = len(str(len(dump.leaving)))
     for number, identity in enumerate(dump.leaving, 1):
         name = f"{number:0{digits}}.{identity.namespace}.{identity.name}"
-        yield EmittedFile(f"evictions/{name}.json", (eviction(identity),))
+        yield EmittedFile(f"evictions/{name}.json", (eviction_object(identity),))
 
 
 _OF_THE_CLUSTER = (

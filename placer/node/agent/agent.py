@@ -13,7 +13,7 @@ from placer.node.agent.owned import CpusOfOwners
 from placer.node.apply import apply_to_this_host, recover_apply, retry_while_cgroups_vanish
 from placer.node.cgroups import CPUS, MEMS, Cgroups, parent_path
 from placer.node.container_roots import OUR_ROOT
-from placer.node.document import pod_owning_offline_cpus
+from placer.node.document import offline_owned_cpus_fault
 from placer.node.errors import ImpossibleDocumentError, ObserveOnlyError, RefusedByNodeError
 from placer.node.host import HostMachine
 from placer.node.operations import CgroupOperationKind
@@ -217,7 +217,7 @@ class Agent:
             return
         status = self.status
         trusted = frozenset(status.plan.cgroups) - at if at else frozenset()
-        status.offline = pod_owning_offline_cpus(self.document, self._online()) or ""
+        status.offline = offline_owned_cpus_fault(self.document, self._online()) or ""
         try:
             repair = self._on_drift is OnDrift.REPAIR and not status.observe_only
             plan = self._apply(self.document, trusted) if repair else self._plan(self.document)

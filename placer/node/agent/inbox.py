@@ -14,7 +14,7 @@ from pathlib import Path
 from placer.node.errors import RefusedByNodeError
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
-from placer_models.instance.node_file import read_node_placement
+from placer_models.instance.node_file import read_node_placement_document
 from placer_models.node_placement import NodePlacement
 
 MAX_DOCUMENT_BYTES = 4 << 20
@@ -143,7 +143,7 @@ class InboxFolder:
         finally:
             os.close(file)
         try:
-            document = read_node_placement(documents_of(text, path)[0])
+            document = read_node_placement_document(documents_of(text, path)[0])
         except InputError as error:
             return _Seen(inode, version, None, str(error))
         if document.node.name != self._node:

@@ -14,7 +14,7 @@ from placer.node.discover.hwloc_xml import (
     matrix_values,
 )
 from placer.node.discover.inventory import FoundDevices, FoundNumaNode
-from placer.node.discover.pci import PciPlace, bus_id_of, gpu_links, smallest_numa_node_holding
+from placer.node.discover.pci import PciPlace, bus_id_of, gpu_links, smallest_numa_node_with_cpus
 from placer.node.discover.rdma import down_port_warnings, natural_sort_key
 from placer_models.device import GPU, Device, LinkMatrix
 from placer_models.instance.machine_links import SELF
@@ -118,7 +118,7 @@ def _place(
         bus_id,
         root=host or None,
         bridges=tuple(bridges),
-        numa_node=smallest_numa_node_holding(
+        numa_node=smallest_numa_node_with_cpus(
             place.cpus, {node.id: node.cpus for node in numa_nodes}
         ),
         gb_per_s=round(gb_per_s, 2) or None,

@@ -7,7 +7,10 @@ from typing import TypeVar
 from placer.node.discover.inventory import HardwareInventory
 from placer.node.discover.machine_files import MachineFiles, UnreadableError
 from placer_models.annotations.node_topology import CpuManagerPolicy, PodCpuAlloc
-from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT, path_below
+from placer_models.kubernetes.checkpoints.checkpoint_files import (
+    KUBELET_ROOT,
+    path_under_kubelet_root,
+)
 from placer_models.kubernetes.checkpoints.cpu_manager import (
     CPU_MANAGER_STATE,
     read_cpu_manager_state,
@@ -41,7 +44,7 @@ def with_kubelet_allocations(
     """
     warnings = [*inventory.warnings]
     cpu_file, memory_file, device_file = (
-        path_below(kubelet_root, path)
+        path_under_kubelet_root(kubelet_root, path)
         for path in (CPU_MANAGER_STATE, MEMORY_MANAGER_STATE, DEVICE_MANAGER_CHECKPOINT)
     )
     cpus = _read(files, cpu_file, read_cpu_manager_state, "CPUs", warnings)

@@ -14,7 +14,7 @@ from placer_models.cluster import Machine
 from placer_models.device import GPU, LinkMatrix
 from placer_models.files.documents import read_text, shown_file_name
 from placer_models.files.errors import InputError, number_with_noun
-from placer_models.machines.nvidia_topo import GpuTopologyError, read_topo
+from placer_models.machines.nvidia_topo import GpuTopologyError, machine_from_topo_text
 
 LONGEST_S = 30.0
 """Seconds after which a driver that has not answered is stuck."""
@@ -75,7 +75,7 @@ def read_smi(text: str, source: str) -> SmiText:
     matrix = None
     if _MATRIX.search(text) or not gpus:
         try:
-            matrix = read_topo(text, name="nvidia")
+            matrix = machine_from_topo_text(text, name="nvidia")
         except GpuTopologyError as error:
             message = str(error)
             if error.line is None:

@@ -100,7 +100,7 @@ def pci_vendor_and_class(files: MachineFiles, bus_id: str) -> tuple[int, int]:
     return vendor, kind >> 8
 
 
-def smallest_numa_node_holding(cpus: CpuSet, numa_nodes: Mapping[int, CpuSet]) -> int | None:
+def smallest_numa_node_with_cpus(cpus: CpuSet, numa_nodes: Mapping[int, CpuSet]) -> int | None:
     """Return the smallest NUMA node that holds all these CPUs, or None if there is none."""
     around = [(len(own), node) for node, own in numa_nodes.items() if cpus and cpus <= own]
     return min(around)[1] if around else None
@@ -116,7 +116,7 @@ def _numa_node(files: MachineFiles, at: str) -> int | None:
         node: files.cpus(f"{folder}/cpulist", f"{folder}/cpumap") or frozenset[int]()
         for node, folder in files.numbered(NODE, "node").items()
     }
-    return smallest_numa_node_holding(near & frozenset().union(*listed.values()), listed)
+    return smallest_numa_node_with_cpus(near & frozenset().union(*listed.values()), listed)
 
 
 def _slot_gb_per_s(files: MachineFiles, at: str) -> float | None:

@@ -14,7 +14,7 @@ from placer.node.render.environment import (
 )
 from placer.node.render.oci import container_config_with_placement
 from placer.node.render.systemd import systemd_properties_of
-from placer.node.targets import container_targets
+from placer.node.targets import desired_container_cgroups
 from placer_models.node_placement import NodePlacement
 
 
@@ -30,7 +30,7 @@ def rendered_files(document: NodePlacement, root: str = OUR_ROOT) -> dict[str, s
 
     """
     node = document.node
-    targets = container_targets(document)
+    targets = desired_container_cgroups(document)
     found = {"cdi/placer.json": _json(cdi_spec(targets, node))} if targets else {}
     for target in targets:
         pod = target.one.pod
@@ -65,7 +65,7 @@ def edited_oci_config(document: NodePlacement, name: str, config: str, root: str
         ValueError: The document has no such container, or the text is no config.json.
 
     """
-    node, targets = document.node, container_targets(document)
+    node, targets = document.node, desired_container_cgroups(document)
     known = {target.title: target for target in targets}
     if name not in known:
         raise ValueError(

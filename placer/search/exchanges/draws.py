@@ -17,7 +17,7 @@ GUMBEL: NDArray[np.float64] = -np.log(
 Draws = NDArray[np.uint64]
 
 
-def stream_random_numbers(stream: Draws, numbers: Draws) -> Draws:
+def random_numbers_at(stream: Draws, numbers: Draws) -> Draws:
     """Return the draws with these numbers in these streams; the arrays are broadcast."""
     z = stream + (numbers + np.uint64(1)) * np.uint64(GOLDEN)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(FIRST_FACTOR)

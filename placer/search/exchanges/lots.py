@@ -32,7 +32,7 @@ def exchange_lots_of(problem: Problem, start: Choices) -> list[Lot]:
     The minimum of a gang is one lot, made of members that have a place as far as possible.
     Each member above it is a lot. All other pods keep what they have.
     """
-    staying = unexchanged_shapes(problem)
+    staying = shapes_never_exchanged(problem)
     at_home = {pod for pod, _ in problem.homes}
     lots: list[Lot] = []
     for gang in problem.gangs:
@@ -49,7 +49,7 @@ def exchange_lots_of(problem: Problem, start: Choices) -> list[Lot]:
     return lots
 
 
-def unexchanged_shapes(problem: Problem) -> frozenset[int]:
+def shapes_never_exchanged(problem: Problem) -> frozenset[int]:
     """Return the shapes whose pods have variants, or look at others inside their node."""
     inside = (i for i, shape in enumerate(problem.shapes) if shape.in_node_affinity)
     return frozenset(problem.on_kinds).union(inside)

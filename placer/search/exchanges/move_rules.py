@@ -205,7 +205,7 @@ class DomainCountRules(NamedTuple):
         return kept
 
 
-def no_domain_count_rules(items: int) -> DomainCountRules:
+def empty_domain_count_rules(items: int) -> DomainCountRules:
     """Return no rules, for so many items, the gap among them."""
     none = np.zeros(0, dtype=np.int64)
     nothing = np.zeros((items, 0), dtype=np.int64)

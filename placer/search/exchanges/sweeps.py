@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.search.exchanges.draws import gumbel_of, stream_random_numbers
+from placer.search.exchanges.draws import gumbel_of, random_numbers_at
 from placer.search.exchanges.move_rules import DomainCountRules
 
 Loads = NDArray[np.float64]
@@ -80,10 +80,10 @@ def anneal_with_numpy(
     of_exchanges = np.arange(taken * taken, dtype=np.uint64) + np.uint64(EXCHANGES)
     held = (bins.slots != gap).sum(axis=1)
     for number, heat in enumerate(heats.tolist(), first):
-        own = stream_random_numbers(base, np.array([number], dtype=np.uint64))
-        drawn = np.argsort(stream_random_numbers(own, of_bins), kind="stable")[: 2 * pairs]
+        own = random_numbers_at(base, np.array([number], dtype=np.uint64))
+        drawn = np.argsort(random_numbers_at(own, of_bins), kind="stable")[: 2 * pairs]
         here, there = drawn[:pairs], drawn[pairs:]
-        streams = stream_random_numbers(own, of_pairs)[:, None]
+        streams = random_numbers_at(own, of_pairs)[:, None]
         at, is_at = _looked_at(streams, np.minimum(held[here] + 1, width), taken, 0)
         to, is_to = _looked_at(streams, np.minimum(held[there] + 1, width), taken, THEIRS)
         mine, theirs = bins.slots[here[:, None], at], bins.slots[there[:, None], to]
@@ -108,7 +108,7 @@ def anneal_with_numpy(
             cost[~bins.rules.kept(mine, theirs, here, there)] = np.inf
         # The least of exponential times: drawn with the weight exp(-cost / heat).
         cost /= heat
-        cost = cost.reshape(pairs, -1) - gumbel_of(stream_random_numbers(streams, of_exchanges))
+        cost = cost.reshape(pairs, -1) - gumbel_of(random_numbers_at(streams, of_exchanges))
         best = cost.argmin(axis=1)
         met = rows[np.isfinite(cost[rows, best])]
         if has_rules:
@@ -146,7 +146,7 @@ def _looked_at(
     looked_at = np.where(every > 0, every - 1, known[:, None] - 1)
     if many.any():
         numbers = np.arange(1, taken, dtype=np.uint64) + np.uint64(first)
-        drawn = stream_random_numbers(streams[many], numbers) % (known[many, None] - 1).astype(
+        drawn = random_numbers_at(streams[many], numbers) % (known[many, None] - 1).astype(
             np.uint64
         )
         looked_at[many, 1:] = drawn.astype(np.intp)

@@ -25,7 +25,7 @@ from placer.search.patterns.program import (
     PatternMasterProgram,
     ShapePriorityGroup,
     converge_bound,
-    optimum_exceeds_bound,
+    master_program_exceeds_bound,
 )
 from placer_models.goals import MEMBER_OF_MINIMUM_POINTS, ObjectiveSense
 from placer_models.placement import TierBottleneck
@@ -261,7 +261,7 @@ class _PatternSearch:
             def stop() -> bool:
                 return part.left <= (0.0 if part.timed else fewer.work_s)
 
-            higher = optimum_exceeds_bound(fewer, bound, unit, stop)
+            higher = master_program_exceeds_bound(fewer, bound, unit, stop)
             part.spent_work += fewer.work_s
             return None if higher is None else not higher
 

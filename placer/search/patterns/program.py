@@ -250,7 +250,7 @@ def converge_bound(
     return bound
 
 
-def optimum_exceeds_bound(
+def master_program_exceeds_bound(
     program: PatternMasterProgram, bound: int, unit: int, stop: Callable[[], bool]
 ) -> bool | None:
     """Return whether the program reaches more than the bound; None if that takes too long.

@@ -9,13 +9,13 @@ from placer.counting.account import Account, Side
 from placer.greedy.columns import Mask
 from placer.greedy.domain_limits import DomainCounts
 from placer.search.reasons.rule import ReasonRule, Said
-from placer.state.domain_limits import domain_limit_lookup
+from placer.state.domain_limits import domain_limit_getter_for_shapes
 from placer_models.cluster import Nodes, RunningPod
 from placer_models.domains import NO_DOMAIN
 from placer_models.pod import PodSpec
 from placer_models.problem.tasks import ProblemDomainLimit
 from placer_models.reasons import Blocker, RuleDemand
-from placer_models.relations import RELATIONS, DomainLimit, domain_limits
+from placer_models.relations import RELATIONS, DomainLimit, domain_limits_asked_by
 
 OF_OTHERS = "of a pod that is placed"
 """What a blocker says of a limit that is another pod's."""
@@ -54,7 +54,7 @@ class DomainLimitBlockers:
             self._asking = [
                 ((one.pod.spec, one.pod.namespace), self.nodes.position[one.placement.node])
                 for one in self.arrived
-                if any(domain_limits(one.pod.spec, one.pod.namespace))
+                if any(domain_limits_asked_by(one.pod.spec, one.pod.namespace))
             ]
         side = spec, namespace
         if side not in self._known:
@@ -67,10 +67,10 @@ class DomainLimitBlockers:
         for other, _ in asking:
             shape_of.setdefault(other, len(shape_of))
         sides = [*shape_of]
-        if not any(True for one in sides for _ in domain_limits(*one)):
+        if not any(True for one in sides for _ in domain_limits_asked_by(*one)):
             return []
         if self._limits is None:
-            self._limits = domain_limit_lookup(
+            self._limits = domain_limit_getter_for_shapes(
                 self.nodes, map(self.account_at, range(len(self.nodes)))
             )
         limits = [*self._limits(sides)]

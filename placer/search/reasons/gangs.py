@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from placer.search.reasons.alone import PlaceableCount, count_placeable_pods
 from placer.search.reasons.guesses import depends_on_guessed_memory
-from placer.search.reasons.stages import NodesAtReasonStage
+from placer.search.reasons.stages import NodesAtOccupancyStage
 from placer.state.out_of_time import OutOfTimeError, raise_if_out_of_time
 from placer_models.cluster import Instance, Node
 from placer_models.files.errors import number_with_noun
@@ -16,7 +16,7 @@ from placer_models.reasons import (
     Blocker,
     FewMembers,
     GroupTooLarge,
-    NoPlaceStage,
+    OccupancyStage,
     Reason,
     ReasonTimeout,
     RuleDemand,
@@ -28,11 +28,13 @@ from placer_models.relations import without_needs_met_later
 class StagedReason:
     """The stage from which on something has no place, and the reason."""
 
-    when: NoPlaceStage
+    when: OccupancyStage
     why: Reason
 
 
-def staged_reason_of_gang(gang: Gang, stages: Sequence[NodesAtReasonStage]) -> StagedReason | None:
+def staged_reason_of_gang(
+    gang: Gang, stages: Sequence[NodesAtOccupancyStage]
+) -> StagedReason | None:
     """Return from when on too few members of a gang have a place, or None if enough have."""
     few = (replace(gang, minimum=1, priority=0, weight=1),)
     for stage in stages:
@@ -56,7 +58,7 @@ def staged_reason_of_gang(gang: Gang, stages: Sequence[NodesAtReasonStage]) -> S
 
 
 def gang_group_shortage(
-    group: GangGroup, gangs: Sequence[Gang], stages: Sequence[NodesAtReasonStage]
+    group: GangGroup, gangs: Sequence[Gang], stages: Sequence[NodesAtOccupancyStage]
 ) -> StagedReason | None:
     """Return from when on a gang group has no room as a whole, or None if it has room."""
     equal = tuple(replace(gang, priority=0, weight=1) for gang in gangs)
@@ -71,7 +73,7 @@ def gang_group_shortage(
     return None
 
 
-def _hangs_on_guess(gangs: Sequence[Gang], stage: NodesAtReasonStage) -> bool:
+def _hangs_on_guess(gangs: Sequence[Gang], stage: NodesAtOccupancyStage) -> bool:
     """Return whether guesses about running pods may decide how many members have a place."""
     specs = {pod.spec for gang in gangs for pod in gang.pods}
     return any(
@@ -82,7 +84,7 @@ def _hangs_on_guess(gangs: Sequence[Gang], stage: NodesAtReasonStage) -> bool:
 
 
 def _most(
-    gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: NodesAtReasonStage
+    gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: NodesAtOccupancyStage
 ) -> PlaceableCount | None:
     try:
         raise_if_out_of_time(lambda: stage.budget.over)
@@ -93,13 +95,13 @@ def _most(
 
 
 def _world(
-    gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: NodesAtReasonStage
+    gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: NodesAtOccupancyStage
 ) -> Instance:
     """Return the gangs alone on the nodes at a stage.
 
     Before all is placed, company may still come, so the pods do not ask for it.
     """
-    if stage.when is not NoPlaceStage.PLACED:
+    if stage.when is not OccupancyStage.PLACED:
         gangs = [replace(gang, pods=tuple(map(_alone, gang.pods))) for gang in gangs]
     return Instance(
         tuple(replace(node, offered=False) if node.offered else node for node in stage.nodes),

@@ -8,8 +8,8 @@ from placer.search.reasons.question import (
     affinity_terms_text,
     is_kept_away_by_others,
     lacks_company,
+    own_terms_keeping_pod_away,
     pod_labels_sought_text,
-    terms_keeping_pod_away,
 )
 from placer.search.reasons.rule import (
     ReasonRule,
@@ -36,7 +36,9 @@ def _kept_apart(asked: PodOnNode) -> Iterator[RuleDemand]:
         return
     there = any(runner.pod.spec.affinity for runner in asked.running)
     if asked.spec.affinity or there or asked.crowd.domains:
-        yield RuleDemand("anti-affinity", word=affinity_terms_text(terms_keeping_pod_away(asked)))
+        yield RuleDemand(
+            "anti-affinity", word=affinity_terms_text(own_terms_keeping_pod_away(asked))
+        )
 
 
 def _wanted_inside(asked: PodOnNode) -> Iterator[RuleDemand]:

@@ -142,7 +142,7 @@ BOUND = (
 )
 
 
-def alignment_reason_rule(rules: Mapping[str, ReasonRule]) -> ReasonRule:
+def build_alignment_reason_rule(rules: Mapping[str, ReasonRule]) -> ReasonRule:
     """Return what the reasons know of alignment.
 
     Args:

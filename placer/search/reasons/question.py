@@ -159,7 +159,7 @@ def lacks_company(asked: PodOnNode) -> bool:
     )
 
 
-def terms_keeping_pod_away(asked: PodOnNode) -> Iterator[AffinityTerm]:
+def own_terms_keeping_pod_away(asked: PodOnNode) -> Iterator[AffinityTerm]:
     """Yield the pod's terms that keep it away from a pod on the node, or in a domain of it."""
     for term in asked.spec.affinity:
         if _parts(term) and asked.around(term).has(term, asked.namespace):

@@ -26,7 +26,7 @@ _KNOWN_TO_ALIGNMENT = {rule.name: rule for rule in _BEFORE_ALIGNMENT}
 
 REASON_RULES: Mapping[str, ReasonRule] = _KNOWN_TO_ALIGNMENT | {
     rule.name: rule
-    for rule in (places.alignment_reason_rule(_KNOWN_TO_ALIGNMENT), *domain_limits.RULES)
+    for rule in (places.build_alignment_reason_rule(_KNOWN_TO_ALIGNMENT), *domain_limits.RULES)
 }
 """Name -> rule. First what the node is, and who is there; then amounts, those that few nodes have
 before those that all have; then what is asked of the devices, CPUs and places behind the amounts.

@@ -13,8 +13,8 @@ from placer_models.reasons import (
     Illegal,
     IllegalGangInGroup,
     IllegalMembers,
-    NoPlaceStage,
     NotTried,
+    OccupancyStage,
     Reason,
 )
 from placer_models.relations import later_pods_may_make_nodes_fit
@@ -41,17 +41,17 @@ def are_all_pods_ruled_out(asked: Instance, left_out: Iterable[Unplaced]) -> boo
 
 def _is_proof(reason: Reason, *, moves: bool, opened: bool) -> bool:
     match reason:
-        case Blocked(when=NoPlaceStage.EMPTY):
+        case Blocked(when=OccupancyStage.EMPTY):
             return True
-        case Blocked(when=NoPlaceStage.RUNNING):
+        case Blocked(when=OccupancyStage.RUNNING):
             demands = (d for b, _ in reason.nodes for d in (b.demand, *b.others))
             return not moves and not any(REASON_RULES[d.rule].opened_by_others for d in demands)
         case Illegal() | IllegalMembers() | IllegalGangInGroup() | NotTried():
             return True
         case FewMembers() | GroupTooLarge():
             # Found without the company that pods require, but with all else that others decide.
-            sooner = reason.when is NoPlaceStage.EMPTY or (
-                reason.when is NoPlaceStage.RUNNING and not moves
+            sooner = reason.when is OccupancyStage.EMPTY or (
+                reason.when is OccupancyStage.RUNNING and not moves
             )
             return sooner and not opened
         case _:

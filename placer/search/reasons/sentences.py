@@ -24,9 +24,9 @@ from placer_models.reasons import (
     IllegalMembers,
     LevelRuleReason,
     MovesAllowed,
-    NoPlaceStage,
     NotFound,
     NotTried,
+    OccupancyStage,
     Reason,
     ReasonTimeout,
     RejectedPlaceReason,
@@ -39,9 +39,9 @@ NOT_NOW = "not now: running pods leave no room"
 NO_COMPANY = "not now: no node has both room and the company that it requires"
 TIME = "time: it ran out before the reason was looked into"
 WORDS = {
-    NoPlaceStage.EMPTY: "never fits",
-    NoPlaceStage.RUNNING: "not now",
-    NoPlaceStage.PLACED: "outvoted",
+    OccupancyStage.EMPTY: "never fits",
+    OccupancyStage.RUNNING: "not now",
+    OccupancyStage.PLACED: "outvoted",
 }
 """How a verdict begins."""
 
@@ -145,7 +145,7 @@ def _guess(*, guessed: bool) -> str:
 
 
 def _verdict(reason: Blocked) -> str:
-    if reason.when is NoPlaceStage.RUNNING:
+    if reason.when is OccupancyStage.RUNNING:
         return NO_COMPANY if reason.alone else NOT_NOW
     return WORDS[reason.when]
 

@@ -31,7 +31,7 @@ from placer_models.incremental import PersistentTuple
 from placer_models.placement import Placement
 from placer_models.pod import Pod, PodSpec, pods_of_gangs
 from placer_models.problem.problem import Fit
-from placer_models.reasons import Blocker, NoPlaceStage, RuleDemand
+from placer_models.reasons import Blocker, OccupancyStage, RuleDemand
 from placer_models.relations import looks_at_others, topology_keys_asked
 from placer_models.variants import spec_on
 
@@ -43,7 +43,7 @@ _COMPANY_ELSEWHERE = Blocker(RuleDemand("affinity", word="of a pod on another no
 
 
 @dataclass(slots=True)
-class NodesAtReasonStage:
+class NodesAtOccupancyStage:
     """The nodes at one stage, and what is known of them.
 
     Attributes:
@@ -66,7 +66,7 @@ class NodesAtReasonStage:
 
     """
 
-    when: NoPlaceStage
+    when: OccupancyStage
     nodes: Sequence[Node]
     running: Running
     account_at: Callable[[int], Account]
@@ -76,8 +76,8 @@ class NodesAtReasonStage:
     limits: DomainLimitBlockers
     known: ProblemCache
     crowd: OtherPods | None = None
-    before: "NodesAtReasonStage | None" = None
-    same: "tuple[NodesAtReasonStage, Collection[int]] | None" = None
+    before: "NodesAtOccupancyStage | None" = None
+    same: "tuple[NodesAtOccupancyStage, Collection[int]] | None" = None
     reaching: bool = False
     kept: BlockerColumnCache | None = None
     idle: bool = False
@@ -299,13 +299,13 @@ class NodesAtReasonStage:
         return self._demanded[key]
 
 
-def nodes_at_filling_stages(
+def nodes_at_occupancy_stages(
     instance: Instance,
     asked: Instance,
     before: StartingAccounts,
     placement: Placement,
     budget: Budget,
-) -> tuple[NodesAtReasonStage, NodesAtReasonStage, NodesAtReasonStage]:
+) -> tuple[NodesAtOccupancyStage, NodesAtOccupancyStage, NodesAtOccupancyStage]:
     """Return the stages: nodes empty, with what runs, and with what is placed as well.
 
     Args:
@@ -333,10 +333,10 @@ def nodes_at_filling_stages(
         return budget.over
 
     nobody: Running = nodes.remembered(
-        nodes_at_filling_stages, lambda: PersistentTuple.of(((),) * len(nodes))
+        nodes_at_occupancy_stages, lambda: PersistentTuple.of(((),) * len(nodes))
     )
-    first = NodesAtReasonStage(
-        NoPlaceStage.EMPTY,
+    first = NodesAtOccupancyStage(
+        OccupancyStage.EMPTY,
         nodes,
         nobody,
         when_empty,
@@ -349,8 +349,8 @@ def nodes_at_filling_stages(
         kept=cache.blockers,
     )
     cache.blockers.turn_to(instance.nodes, accounts)
-    second = NodesAtReasonStage(
-        NoPlaceStage.RUNNING,
+    second = NodesAtOccupancyStage(
+        OccupancyStage.RUNNING,
         nodes,
         before.running,
         accounts.__getitem__,
@@ -386,8 +386,8 @@ def nodes_at_filling_stages(
             firsts = FirstAffinityPods(find_first_affinity_pods(nodes, arrived, crowd, is_over))
         except OutOfTimeError:
             firsts = None
-    third = NodesAtReasonStage(
-        NoPlaceStage.PLACED,
+    third = NodesAtOccupancyStage(
+        OccupancyStage.PLACED,
         nodes,
         together,
         left,

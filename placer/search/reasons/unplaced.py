@@ -23,7 +23,7 @@ from placer.search.reasons.gangs import (
 )
 from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.sentences import reason_sentences
-from placer.search.reasons.stages import NodesAtReasonStage, nodes_at_filling_stages
+from placer.search.reasons.stages import NodesAtOccupancyStage, nodes_at_occupancy_stages
 from placer.search.reasons.unknown_names import NamesKnownToNodes
 from placer.state.network import required_levels
 from placer.state.out_of_time import OutOfTimeError
@@ -39,8 +39,8 @@ from placer_models.reasons import (
     GangMinimumReason,
     LevelRuleReason,
     MovesAllowed,
-    NoPlaceStage,
     NotFound,
+    OccupancyStage,
     Reason,
     ReasonTimeout,
     RejectedPlaceReason,
@@ -72,7 +72,7 @@ def why_unplaced(
         return ()
     whole = reason_budget(budget)
     stages = (
-        None if whole.over else nodes_at_filling_stages(instance, asked, before, placement, whole)
+        None if whole.over else nodes_at_occupancy_stages(instance, asked, before, placement, whole)
     )
     reasons = _Reasons(instance, asked, placement, stages, whole)
     lost: dict[NamespacedName, list[Reason]] = {}
@@ -120,7 +120,7 @@ class _Verdict:
     room: str = ""
 
 
-_NOT_LOOKED_AT = StagedReason(NoPlaceStage.EMPTY, ReasonTimeout())
+_NOT_LOOKED_AT = StagedReason(OccupancyStage.EMPTY, ReasonTimeout())
 """What is said of a pod or a gang for which no time is left."""
 
 
@@ -132,7 +132,7 @@ class _Reasons:
         instance: Instance,
         asked: Instance,
         placement: Placement,
-        stages: tuple[NodesAtReasonStage, NodesAtReasonStage, NodesAtReasonStage] | None,
+        stages: tuple[NodesAtOccupancyStage, NodesAtOccupancyStage, NodesAtOccupancyStage] | None,
         budget: Budget,
     ) -> None:
         self._instance = instance
@@ -178,7 +178,9 @@ class _Reasons:
         return self._ended
 
     @contextmanager
-    def _share(self) -> Iterator[tuple[NodesAtReasonStage, NodesAtReasonStage, NodesAtReasonStage]]:
+    def _share(
+        self,
+    ) -> Iterator[tuple[NodesAtOccupancyStage, NodesAtOccupancyStage, NodesAtOccupancyStage]]:
         """Let the next question spend a share of the time; what it leaves goes to later ones."""
         assert self._stages is not None, "no question is asked without stages"
         part = self._budget.part(self._budget.slice(self._open))
@@ -207,7 +209,7 @@ class _Reasons:
             yield from kept_from_pod_by_checkpoints(pod.spec, first.why, kept)
         if verdict.short is _NOT_LOOKED_AT:
             pass  # nor is there time for what else could be said
-        elif verdict.short and verdict.short.when is NoPlaceStage.EMPTY:
+        elif verdict.short and verdict.short.when is OccupancyStage.EMPTY:
             self._names = self._names or NamesKnownToNodes(self._instance.nodes)
             yield from self._names.unknown_names(pod.spec)
         else:
@@ -242,7 +244,7 @@ class _Reasons:
         ask: PodRequirements,
         gang: Gang,
         members: Sequence[Node],
-        stages: tuple[NodesAtReasonStage, NodesAtReasonStage, NodesAtReasonStage],
+        stages: tuple[NodesAtOccupancyStage, NodesAtOccupancyStage, NodesAtOccupancyStage],
     ) -> _Verdict:
         _, second, third = stages
         room = 0
@@ -290,7 +292,7 @@ class _Reasons:
 
 def reason_at_earliest_stage(found: Iterable[StagedReason]) -> StagedReason | None:
     """Return what holds at the earliest stage; of several there, one with a known reason."""
-    order = list(NoPlaceStage)
+    order = list(OccupancyStage)
     return min(
         found,
         key=lambda short: (order.index(short.when), short.why == ReasonTimeout()),

@@ -24,7 +24,7 @@ from placer.node.mounts import kernel_cgroup_files
 from placer.node.state import COMMITTED, JOURNAL, AppliedStateFolder
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
-from placer_models.instance.node_file import node_placement_to_dict
+from placer_models.instance.node_file import node_placement_document_to_dict
 from placer_models.policy import QosClass
 
 VERSION = 2 if os.environ["PLACER_VM"] == "v2" else 1
@@ -103,7 +103,7 @@ class World:
     def send(self, *pods, generation: int) -> None:
         document = replace(a_document(*pods, generation=generation), node=self.node)
         path = self.documents / ".vm.json"
-        path.write_text(json.dumps(node_placement_to_dict(document)))
+        path.write_text(json.dumps(node_placement_document_to_dict(document)))
         path.chmod(0o600)
         path.replace(self.documents / "vm.json")
 

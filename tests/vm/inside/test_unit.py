@@ -25,7 +25,7 @@ from node.node_documents import a_document, a_pod, holding
 from placer.node.discover import discover_hardware, to_machine
 from placer_models.cluster import Node
 from placer_models.device import Device
-from placer_models.instance.node_file import node_placement_to_dict
+from placer_models.instance.node_file import node_placement_document_to_dict
 from placer_models.placement import DeviceGrant
 from placer_models.policy import QosClass
 
@@ -196,7 +196,9 @@ def devices():
     grants = (DeviceGrant("gpu", 0, "GPU-0"),)
     pod = replace(pod, placement=replace(pod.placement, devices=grants))
     document = Path("/etc/placer/node/vm.json")
-    document.write_text(json.dumps(node_placement_to_dict(replace(a_document(pod), node=node))))
+    document.write_text(
+        json.dumps(node_placement_document_to_dict(replace(a_document(pod), node=node)))
+    )
     document.chmod(0o600)
     yield
     for name in DEVICES:

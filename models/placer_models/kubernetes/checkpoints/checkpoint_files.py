@@ -31,7 +31,7 @@ _READERS: Mapping[str, Callable[[str], Checkpoint]] = {
 _BY_NAME = {path.rpartition("/")[2]: read for path, read in _READERS.items()}
 
 
-def path_below(kubelet_root: str, path: str) -> str:
+def path_under_kubelet_root(kubelet_root: str, path: str) -> str:
     """Return where a checkpoint is below another root directory of the kubelet.
 
     Args:

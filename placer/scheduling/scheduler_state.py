@@ -47,7 +47,7 @@ class NodeRecord:
 
 
 @record(frozen=True, slots=True, eq=False)
-class ClusterState:
+class SchedulerState:
     """All nodes of a cluster, ascending by name.
 
     Attributes:
@@ -121,7 +121,7 @@ class ClusterState:
         """
         return StartingAccounts(self.nodes, self.running, self.accounts, cache)
 
-    def with_node(self, node: Node) -> "ClusterState":
+    def with_node(self, node: Node) -> "SchedulerState":
         """Return the state with the node added, or in place of the one of its name."""
         if node.name in self:
             before = self.of(node.name)
@@ -132,7 +132,7 @@ class ClusterState:
             sorted(more, key=lambda record: record.node.name), self.node_of, self.version + 1
         )
 
-    def without_node(self, name: str) -> "ClusterState":
+    def without_node(self, name: str) -> "SchedulerState":
         """Return the state without a node on which nothing runs."""
         left = (record for record in self.records if record.node.name != name)
         return _bound(left, self.node_of, self.version + 1)
@@ -141,17 +141,17 @@ class ClusterState:
         """Return a pod that runs."""
         return next(r for r in self.of(self.node_of[key]).pods if r.pod.key == key)
 
-    def with_pods(self, pods: Iterable[RunningPod]) -> "ClusterState":
+    def with_pods(self, pods: Iterable[RunningPod]) -> "SchedulerState":
         """Return the state with more pods, each on the node of its place."""
         return self.replaced((), pods)
 
-    def without_pods(self, keys: Iterable[NamespacedName]) -> "ClusterState":
+    def without_pods(self, keys: Iterable[NamespacedName]) -> "SchedulerState":
         """Return the state without some of the pods that run."""
         return self.replaced(keys, ())
 
     def replaced(
         self, gone: Iterable[NamespacedName], came: Iterable[RunningPod]
-    ) -> "ClusterState":
+    ) -> "SchedulerState":
         """Return the state without some of the pods that run, and then with others; one change.
 
         Args:
@@ -172,7 +172,7 @@ class ClusterState:
             for name, more in new.items()
         )
 
-    def _with(self, new: Iterable[NodeRecord]) -> "ClusterState":
+    def _with(self, new: Iterable[NodeRecord]) -> "SchedulerState":
         """Return the state with new records of nodes that it has."""
         touched = {self.nodes.position[record.node.name]: record for record in new}
         if not touched:
@@ -185,7 +185,7 @@ class ClusterState:
         came = {r.pod.key: record.node.name for record in touched.values() for r in record.pods}
         records = self.records.changed(touched)
         same = all(record.node is self.nodes[position] for position, record in touched.items())
-        return ClusterState(
+        return SchedulerState(
             self.nodes if same else Nodes(record.node for record in records),
             records,
             self.running.changed({at: record.counted for at, record in touched.items()}),
@@ -200,9 +200,9 @@ class ClusterState:
         )
 
 
-def cluster_state_of(
+def scheduler_state_of(
     nodes: Iterable[Node], running: Iterable[RunningPod], version: int
-) -> ClusterState:
+) -> SchedulerState:
     """Return the state of nodes, whose names are distinct, and of the pods on them.
 
     Idle nodes that differ in names alone share their account.
@@ -230,10 +230,10 @@ def cluster_state_of(
 
 def _bound(
     records: Iterable[NodeRecord], node_of: PersistentMap[NamespacedName, str], version: int
-) -> ClusterState:
+) -> SchedulerState:
     """Return the state of a cluster, given records in the order of names."""
     records = tuple(records)
-    return ClusterState(
+    return SchedulerState(
         Nodes(record.node for record in records),
         PersistentTuple.of(records),
         PersistentTuple.of(record.counted for record in records),
@@ -283,7 +283,7 @@ def _by_key(pods: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
     return tuple(sorted(pods, key=lambda runner: runner.pod.key))
 
 
-def changed_places(before: ClusterState, after: ClusterState) -> tuple[PodPlacement, ...]:
+def changed_places(before: SchedulerState, after: SchedulerState) -> tuple[PodPlacement, ...]:
     """Return the new places of the pods that run in both states with different CPUs."""
     if len(before.records) != len(after.records):
         return ()  # a node has come or gone, on which nothing runs
