@@ -22,7 +22,7 @@ from _timing import p99
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
-from placer.node.cgroup_files import CgroupFiles
+from placer.node.cgroup_files import CgroupFilesystem
 from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, Cgroups
 from placer.node.host import HostMachine
 from placer.node.mounts import MountError, kernel_cgroup_files
@@ -35,7 +35,7 @@ ROOT = f"placer-bench-{os.getpid()}"
 CPUS = 128
 
 
-def measured(title: str, files: CgroupFiles, node: Node, rounds: int, *, owners: bool) -> None:
+def measured(title: str, files: CgroupFilesystem, node: Node, rounds: int, *, owners: bool) -> None:
     cgroups, host = Cgroups(files), HostMachine(node.name)
     pods = [a_pod(f"p{i}", milli=2) for i in range(PODS)]
     with tempfile.TemporaryDirectory() as folder:
@@ -65,7 +65,7 @@ def measured(title: str, files: CgroupFiles, node: Node, rounds: int, *, owners:
         print(f"{title:14}  1 pod more    {told} changes")
 
 
-def removed(files: CgroupFiles) -> None:
+def removed(files: CgroupFilesystem) -> None:
     for controller in (CPUSET, CPU, MEMORY, PIDS):
         found = [ROOT] if files.exists(f"{controller}/{ROOT}") else []
         for cgroup in found:

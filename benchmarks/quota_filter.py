@@ -14,7 +14,7 @@ import numpy as np
 
 from placer.quota.filter import (
     ClassRequest,
-    DecodedQuotas,
+    FieldByFieldQuotas,
     FreeQuotas,
     GuardBitQuotas,
     SortedFreeQuotas,
@@ -59,7 +59,7 @@ def main() -> None:
     print(f"{nodes} nodes x {DEVICES} devices, {rounds} rounds")
     print(f"{'form':10} {'nodes/s':>14} {'x the loop':>12}")
     print(f"{'loop':10} {nodes / base_s:14,.0f} {1:12,.1f}")
-    for form in (DecodedQuotas, GuardBitQuotas, SortedFreeQuotas):
+    for form in (FieldByFieldQuotas, GuardBitQuotas, SortedFreeQuotas):
         free = form(drawn, BITS)
         for want in WANTS:
             assert (free.passing(want) == loop.passing(want)).all(), form

@@ -26,8 +26,8 @@ from placer_models.instance.build import (
 )
 from placer_models.instance.placement_claims import OutcomeInFile
 from placer_models.instance.placement_file import (
+    placement_and_outcome_from_document,
     placement_from_document,
-    placement_with_file_claims,
 )
 from placer_models.kubernetes.stream import holds_kubernetes_objects
 from placer_models.kubernetes.who_waits import ALL, WaitingPodFilter
@@ -211,7 +211,7 @@ def load_placement_with_outcome(path: Path) -> tuple[Placement, OutcomeInFile]:
         got = document_kind(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
         message = f"expected one document of 'kind: {PLACEMENT}', got {got}"
         raise InputError(shown_file_name(path), None, "", message)
-    return placement_with_file_claims(documents[0])
+    return placement_and_outcome_from_document(documents[0])
 
 
 def load_any(

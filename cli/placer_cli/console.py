@@ -45,10 +45,10 @@ def result_console() -> Console:
 
 def print_drawing(draw: "Callable[[Canvas], RenderableType]") -> None:
     """Print a result that is drawn for the width and the marks of this terminal."""
-    from placer_cli.draw.canvas import canvas_of
+    from placer_cli.draw.canvas import canvas_of_console
 
     console = result_console()
-    console.print(draw(canvas_of(console)))
+    console.print(draw(canvas_of_console(console)))
 
 
 def error_console() -> Console:

@@ -29,7 +29,7 @@ from placer_models.policy import (
 )
 from placer_models.taints import Taint
 from placer_models.topology import ARM, Topology
-from placer_models.typed import CheckedSequence, TypeChecked, check_types, suggest_argument_names
+from placer_models.typed import PrecheckedSequence, TypeChecked, check_types, suggest_argument_names
 
 MOST_REMEMBERED = 256
 """The most values about the same nodes that are kept at a time."""
@@ -240,7 +240,7 @@ def nodes_with_defaults(nodes: tuple[Node, ...], defaults: Defaults) -> tuple[No
     return tuple(replace(node, defaults=defaults) for node in nodes)
 
 
-class Nodes(tuple[Node, ...], CheckedSequence):
+class Nodes(tuple[Node, ...], PrecheckedSequence):
     """Nodes, with facts about all of them that are worked out once.
 
     It is a tuple like any other. A caller that asks about the same nodes again and again

@@ -4,13 +4,13 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from placer_models.typed import CheckedSequence
+from placer_models.typed import PrecheckedSequence
 
 NO_DOMAIN = -1
 """Stands for the domain of a node that is in none."""
 
 
-class DomainByNode(tuple[int, ...], CheckedSequence):
+class DomainByNode(tuple[int, ...], PrecheckedSequence):
     """The domain of every node, by number; `NO_DOMAIN` for a node that is in none.
 
     It is a tuple like any other. Numbers count from 0 in the order of the nodes.

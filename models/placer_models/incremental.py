@@ -10,7 +10,7 @@ from itertools import chain, compress, count
 from operator import is_not
 from typing import Any, Generic, TypeVar, overload
 
-from placer_models.typed import CheckedSequence
+from placer_models.typed import PrecheckedSequence
 
 PIECE = 32
 """How many entries of a sequence are shared, compared or worked out again at a time."""
@@ -23,7 +23,7 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
-class PersistentTuple(CheckedSequence, Sequence[T]):
+class PersistentTuple(PrecheckedSequence, Sequence[T]):
     """A tuple in pieces; equal to any sequence of the same entries."""
 
     __slots__ = ("pieces",)
@@ -195,7 +195,7 @@ class _Values(ValuesView[V]):
         return chain.from_iterable(part.values() for part in self._parts)
 
 
-class Concatenation(CheckedSequence, Sequence[T]):
+class Concatenation(PrecheckedSequence, Sequence[T]):
     """Tuples one after the other as one sequence; equal to any sequence of the same entries."""
 
     def __init__(self, parts: Iterable[tuple[T, ...]]) -> None:

@@ -26,7 +26,7 @@ _Unsettled = dict[tuple[type, ...], tuple[tuple[int, _Fits], ...]]
 with what settles it."""
 
 
-class CheckedSequence:
+class PrecheckedSequence:
     """A sequence whose entries were checked when they came in, and are not looked at again."""
 
     __slots__ = ()
@@ -264,7 +264,7 @@ def _all_parts(origin: Any, hint: Any) -> _Fits:
             return True
         if not isinstance(value, origin) or isinstance(value, str | bytes):
             return False
-        if isinstance(value, CheckedSequence):
+        if isinstance(value, PrecheckedSequence):
             return True
         # The classes of many parts are gathered faster than the parts are gone through.
         found = plain.issuperset(map(type, value)) or all(map(of_one, value))

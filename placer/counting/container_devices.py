@@ -106,7 +106,7 @@ def _count(container: Container, kind: str, share: DeviceShare | None) -> int:
     )
 
 
-def container_devices_by_cell(
+def container_devices_by_type(
     spec: PodSpec, choice: Choice, indices: Sequence[int], cells: int, first_device: int
 ) -> dict[str, list[_Want]]:
     """Return what each container has of each device type from each cell, as the counts say.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from placer.counting.account import Account
 from placer.counting.container_devices import (
-    container_devices_by_cell,
+    container_devices_by_type,
     divide_devices_among_containers,
 )
 from placer.counting.containers import (
@@ -247,7 +247,7 @@ def _containers(
         )
         indices = [part.index for part in fit.containers]
         first_device = 1 + len(problem.in_cells)
-        by_cell = container_devices_by_cell(
+        by_cell = container_devices_by_type(
             spec, one.choice, indices, len(state.cells), first_device
         )
     elif not spec.qos.owns_cpus:

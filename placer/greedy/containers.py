@@ -10,7 +10,7 @@ from operator import sub
 from typing import NamedTuple
 
 from placer.greedy.bound import fits_beside_bound_pods, pool_milli_left
-from placer.greedy.cores import NO_CORES, ownable_cpus_of_core_class, pick_cores
+from placer.greedy.cores import NO_CORES, choose_core_class_counts, ownable_cpus_of_core_class
 from placer.greedy.devices import pick_devices
 from placer.greedy.inside import DevicesTaken
 from placer.greedy.masks import cell_sets_holding
@@ -202,7 +202,9 @@ def _inside(
     cores = [NO_CORES] * len(node.cores)
     for cell, cpus in enumerate(held[0][:-1]):
         if cpus and shape.owned_cpus:
-            takes = pick_cores(node, replace(shape, owned_cpus=cpus), fit, (cell,), ())
+            takes = choose_core_class_counts(
+                node, replace(shape, owned_cpus=cpus), fit, (cell,), ()
+            )
             if takes is None:
                 return None
             cores = [b if a is NO_CORES else a for a, b in zip(cores, takes, strict=True)]

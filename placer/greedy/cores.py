@@ -29,7 +29,7 @@ def ownable_cpus_of_core_class(c: CoreClass, fit: Fit) -> int:
     return c.whole_cores * c.threads
 
 
-def pick_cores(
+def choose_core_class_counts(
     node: NodeState,
     shape: Shape,
     fit: Fit,

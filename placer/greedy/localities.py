@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from placer.greedy.cores import NO_CORES, ownable_cpus_of_core_class, pick_cores
+from placer.greedy.cores import NO_CORES, choose_core_class_counts, ownable_cpus_of_core_class
 from placer.greedy.inside import PlaceInside, TierCosts
 from placer.greedy.numa_strategy import core_choices_by_strategy
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
@@ -22,7 +22,7 @@ def core_options(
     keep to the fewest packages, to the fewest caches, and to the fewest caches of the fewest
     packages: first counting only the CPUs that keep the bind policy, then all CPUs.
     """
-    plain = pick_cores(node, shape, fit, cells, near)
+    plain = choose_core_class_counts(node, shape, fit, cells, near)
     if plain is None:
         return
     yield plain
@@ -46,7 +46,7 @@ def core_options(
                 inner = {i: rooms[i] for i in narrow[0]}
                 narrow.append(_in_fewest(inner, caches, shape.owned_cpus))
         for only in narrow:
-            found = pick_cores(node, shape, fit, cells, near, only)
+            found = choose_core_class_counts(node, shape, fit, cells, near, only)
             if found is not None:
                 yield found
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import assert_never
 
-from placer.greedy.cores import NO_CORES, ownable_cpus_of_core_class, pick_cores
+from placer.greedy.cores import NO_CORES, choose_core_class_counts, ownable_cpus_of_core_class
 from placer.greedy.inside import PlaceInside, TierCosts
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import NumaStrategy
@@ -78,7 +78,7 @@ def core_choices_by_strategy(
             count = next((i for i, n in enumerate(sums, 1) if n >= shape.owned_cpus), None)
             sets = [] if count is None else [roomy[:count]]
         for some in sets:
-            found = pick_cores(node, shape, fit, some, near)
+            found = choose_core_class_counts(node, shape, fit, some, near)
             if found is not None:
                 yield found
 
@@ -99,7 +99,9 @@ def _even(
             share = step * (steps // count + (position < steps % count))
             # What is less than a step goes where it keeps the shares closest.
             share += rest if position == steps % count else 0
-            part = pick_cores(node, replace(shape, owned_cpus=share), fit, (cell,), near)
+            part = choose_core_class_counts(
+                node, replace(shape, owned_cpus=share), fit, (cell,), near
+            )
             if part is None:
                 break
             takes = [a if b is NO_CORES else b for a, b in zip(takes, part, strict=True)]

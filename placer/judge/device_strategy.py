@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
-from placer.judge.joint import PLACE_NAMES, devices_by_joint_place
+from placer.judge.joint import PLACE_NAMES, granted_devices_by_joint_place
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.device_strategy import DeviceRequestFanOut
 
@@ -38,7 +38,7 @@ def _not_each(judged: JudgedNode, placed: PlacedPod, kind: str) -> str | None:
     wish = placed.pod.spec.joint
     assert wish is not None, "a strategy of groups without any"
     first = wish.types[0]
-    given, nowhere = devices_by_joint_place(judged, placed)
+    given, nowhere = granted_devices_by_joint_place(judged, placed)
     groups = nowhere[first] + sum(bool(of_place[first]) for of_place in given.values())
     where = PLACE_NAMES[wish.scope]
     crowded = sorted(str(place) for place, of_place in given.items() if of_place[kind] > 1)

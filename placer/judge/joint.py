@@ -33,7 +33,7 @@ def incomplete_joint_groups_of_pods(scene: InstanceWithPlacement) -> int:
     """Return tier ``joint``: places that give a pod only some types, plus devices of no place."""
     apart = 0
     for judged, placed, counts in _wishing(scene, Strength.PREFERRED):
-        given, nowhere = devices_by_joint_place(judged, placed)
+        given, nowhere = granted_devices_by_joint_place(judged, placed)
         apart += nowhere.total() + sum(len(types) < len(counts) for types in given.values())
     return apart
 
@@ -50,7 +50,7 @@ def _wishing(
                 yield judged, placed, counts
 
 
-def devices_by_joint_place(
+def granted_devices_by_joint_place(
     judged: JudgedNode, placed: PlacedPod
 ) -> tuple[Mapping[_Place, Counter[str]], Counter[str]]:
     """Return place -> how many devices of each type it gives the pod, and how many no place does.
@@ -87,7 +87,7 @@ def _asked(placed: PlacedPod) -> dict[str, int]:
 
 
 def _fault(judged: JudgedNode, placed: PlacedPod, counts: Mapping[str, int]) -> str | None:
-    given, homeless = devices_by_joint_place(judged, placed)
+    given, homeless = granted_devices_by_joint_place(judged, placed)
     nowhere, scope = homeless.total(), _scope(placed)
     if nowhere:
         return f"holds {nowhere} devices of which no {PLACE_NAMES[scope]} is known"

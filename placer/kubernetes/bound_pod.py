@@ -19,7 +19,7 @@ from placer_models.kubernetes.illegal_pod import device_types_asked, read_illega
 from placer_models.kubernetes.join import NodeFromObjects
 from placer_models.kubernetes.object_fields import IllegalPodObjectError, ObjectError
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import PodRequestContext
+from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
 from placer_models.kubernetes.pod_spec import ReadPodSpec, may_own_cpus, read_kube_pod_spec
 from placer_models.kubernetes.topology import NodeResourceTopologyPart
 from placer_models.placement import DeviceGrant
@@ -72,7 +72,7 @@ class BoundPodReader:
     topology: NodeResourceTopologyPart | None
     devices: DeviceObjectPart | None
     claims: HeldClaims
-    reading: PodRequestContext
+    reading: ClusterFactsForRequests
     summary: DumpSummary
     unknown: set[str] = field(default_factory=set)
     unasked: set[DeviceKey] = field(default_factory=set)

@@ -33,7 +33,7 @@ from placer_models.kubernetes.device import DeviceObjectPart
 from placer_models.kubernetes.join import NodeFromObjects
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import PodRequestContext
+from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
 from placer_models.kubernetes.topology import NodeResourceTopologyPart
 from placer_models.placement import PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
@@ -211,7 +211,7 @@ def read_pods_bound_to_node(
     devices: DeviceObjectPart | None,
     pods: Iterable[KubePod],
     claims: HeldClaims,
-    reading: PodRequestContext,
+    reading: ClusterFactsForRequests,
     specs: dict[PodSpec, PodSpec],
     summary: DumpSummary,
     fault: Callable[[ObjectError], None],

@@ -20,8 +20,8 @@ from placer.kubernetes.pod_claims import (
     require_common_attributes,
 )
 from placer.kubernetes.shared_claims import (
-    claim_holder_label,
     claim_sharers_first,
+    pod_label_of_claim_holder,
     with_affinity_to_claim_sharers,
 )
 from placer.kubernetes.summary import DumpSummary
@@ -35,7 +35,7 @@ from placer_models.kubernetes.listed_devices import CPU_DRIVER, CPU_TYPES, SEVER
 from placer_models.kubernetes.object_fields import object_title
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_claims import PodClaim
-from placer_models.kubernetes.pod_containers import PodRequestContext
+from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
 from placer_models.kubernetes.pod_spec import ReadPodSpec, read_kube_pod_spec
 from placer_models.kubernetes.resource_claim import (
     KIND,
@@ -98,7 +98,7 @@ class WaitingPodClaims:
         )
 
     def with_claims(
-        self, part: KubePod, asked: ReadPodSpec, reading: PodRequestContext
+        self, part: KubePod, asked: ReadPodSpec, reading: ClusterFactsForRequests
     ) -> ReadPodSpec:
         """Return what a waiting pod asks for, its claims included.
 
@@ -140,7 +140,7 @@ class WaitingPodClaims:
         )
 
     def _with(
-        self, found: PodClaims, part: KubePod, asked: ReadPodSpec, reading: PodRequestContext
+        self, found: PodClaims, part: KubePod, asked: ReadPodSpec, reading: ClusterFactsForRequests
     ) -> ReadPodSpec:
         """Return what a pod asks for with what its claims ask for."""
         own = {request.type for request in asked.spec.requests.devices}
@@ -277,12 +277,12 @@ class WaitingPodClaims:
         if len(claim.reserved_for) + users > MOST_CONSUMERS:
             found.lacks.append(f"{title}, which more than {MOST_CONSUMERS} pods share")
         if holds:
-            found.holds.append(claim_holder_label(claim.identity.name))
+            found.holds.append(pod_label_of_claim_holder(claim.identity.name))
             return constraints
         found.lacks += asked.lacks
         found.missing += asked.missing
         found.keep(self._objects.nodes if asked.nodes is None else asked.nodes)
-        found.follows.append(claim_holder_label(claim.identity.name))
+        found.follows.append(pod_label_of_claim_holder(claim.identity.name))
         found.assumed.append(
             f"pods that share {title}, whose devices {'/'.join(first)} holds: they come to its node"
         )

@@ -17,10 +17,10 @@ from placer_models.kubernetes.listed_devices import (
     CPU_IDS,
     CPU_TYPES,
     completed_device,
-    cpu_of_listed_device,
     device_from_slice,
     is_cpu_group_device,
     is_same_device,
+    listed_device_as_cpu,
     minors_from_device_names,
     type_of,
 )
@@ -133,7 +133,7 @@ class PublishedDevices:
     def topology(self, node: str) -> NodeResourceTopologyPart | None:
         """Return a node's topology if a driver lists all of its CPUs one by one, or else None."""
         devices = self.cpus.get(node, [])
-        cpus = [cpu_of_listed_device(listed) for _, listed, _ in devices]
+        cpus = [listed_device_as_cpu(listed) for _, listed, _ in devices]
         known = tuple(sorted((cpu for cpu in cpus if cpu is not None), key=lambda cpu: cpu.id))
         if not known or len(known) != len(cpus):
             return None
@@ -194,7 +194,7 @@ class PublishedDevices:
         several: list[Listed] = []
         for one in cpus:
             _, listed, _ = one
-            cpu = cpu_of_listed_device(listed)
+            cpu = listed_device_as_cpu(listed)
             more = [what for what in listed.lacks if what != MULTIPLE]
             if is_cpu_group_device(listed):
                 several.append(one)

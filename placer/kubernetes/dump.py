@@ -45,7 +45,7 @@ from placer_models.kubernetes.names import HOSTNAME, REQUESTED_CPU
 from placer_models.kubernetes.namespaces import Namespaces
 from placer_models.kubernetes.object_fields import ObjectError, object_title
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import PodRequestContext
+from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
 from placer_models.kubernetes.pod_spec import qos_of
 from placer_models.kubernetes.pod_terms import AffinityTermContext
 from placer_models.kubernetes.stream import read_objects
@@ -221,7 +221,7 @@ def _bound_here(
     devices: DeviceObjectPart | None,
     pods: Sequence[KubePod],
     held: HeldClaims,
-    reading: PodRequestContext,
+    reading: ClusterFactsForRequests,
     specs: dict[PodSpec, PodSpec],
     summary: DumpSummary,
 ) -> RunningPodsOfKubeNode:
@@ -315,10 +315,10 @@ def _reading(
     joined: Mapping[str, NodeFromObjects],
     defaults: Defaults,
     summary: DumpSummary,
-) -> PodRequestContext:
+) -> ClusterFactsForRequests:
     nodes = [one.node for one in joined.values()]
     constraints = [part.constraints for part in objects.pods.values()]
-    return PodRequestContext(
+    return ClusterFactsForRequests(
         types=frozenset(device.type for node in nodes for device in node.machine.devices),
         label_keys=frozenset[str]().union(*(one.label_keys for one in constraints)),
         sums_cpus=any(map(_is_both, objects.pods.values())),
@@ -373,7 +373,9 @@ def _bound(objects: Objects, summary: DumpSummary) -> dict[str, list[KubePod]]:
     return bound
 
 
-def _keep_plain_amounts(node: NodeFacts, reading: PodRequestContext, summary: DumpSummary) -> None:
+def _keep_plain_amounts(
+    node: NodeFacts, reading: ClusterFactsForRequests, summary: DumpSummary
+) -> None:
     """Keep plain amounts only of resources that no node has as devices."""
     for _, name in node.joined.counted:
         summary.assume(f"nodes with {name} and no object that says which: counted alone", node.name)

@@ -13,7 +13,7 @@ from placer_models.cluster import Node
 from placer_models.files.tree import field_path_text
 from placer_models.kubernetes.object_fields import IllegalPodObjectError, ObjectError, object_title
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import PodRequestContext
+from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
 from placer_models.kubernetes.pod_gang import GangRef
 from placer_models.kubernetes.pod_spec import ReadPodSpec, read_kube_pod_spec
 from placer_models.kubernetes.priority import SYSTEM_PRIORITIES
@@ -70,7 +70,7 @@ def gangs_of(
     waiting: Sequence[KubePod],
     claims: WaitingPodClaims,
     volumes: WaitingPodVolumes,
-    reading: PodRequestContext,
+    reading: ClusterFactsForRequests,
     specs: dict[PodSpec, PodSpec],
     summary: DumpSummary,
 ) -> WaitingGangs:

@@ -17,7 +17,7 @@ from placer.kubernetes.salvage import (
 )
 from placer_models.files.errors import InputError
 from placer_models.files.tree import field_path_text
-from placer_models.kubernetes.device import DeviceObjectPart, device_part
+from placer_models.kubernetes.device import DeviceObjectPart, device_object_part
 from placer_models.kubernetes.device_class import DeviceClassPart, device_class_part
 from placer_models.kubernetes.namespaces import NamespaceObjectPart, namespace_part
 from placer_models.kubernetes.node import KubeNode, node_part
@@ -216,7 +216,7 @@ class Objects:
             case "NodeResourceTopology" if group == "topology.node.k8s.io":
                 self._put(self.topologies, found, topology_part, _name)
             case "Device" if group == "scheduling.koordinator.sh":
-                self._put(self.devices, found, device_part, _name)
+                self._put(self.devices, found, device_object_part, _name)
             case "PodGroup" if group in (*CRD_GROUPS, KUBERNETES_GROUP):
                 self._put(
                     self.groups,

@@ -11,7 +11,7 @@ from placer_models.placement import NamespacedName
 from placer_models.pod import PodSpec
 
 
-def claim_holder_label(name: str) -> Label:
+def pod_label_of_claim_holder(name: str) -> Label:
     """Return the label of the pod that holds a claim's devices for all pods that share it."""
     return f"placer:claim-{name}", "true"
 

@@ -36,7 +36,7 @@ from placer.node.plan import CgroupPlan, cgroup_plan_of
 from placer.node.render.cgroup import is_same_cgroup_value
 from placer.node.state import APPLIED, AppliedStateFolder
 from placer.node.systemd_units import SystemdError
-from placer.node.ways import CgroupWriteAccess
+from placer.node.ways import OtherCgroupWriters
 from placer_models.node_placement import MAX_GENERATION, NodePlacement
 
 log = logging.getLogger(__name__)
@@ -404,7 +404,7 @@ def _is_delegated(cgroup: str, cgroups: Cgroups) -> bool:
     What they did there meanwhile is no reason to write nothing any more: it is drift.
     """
     try:
-        return not cgroups.exists(cgroup) or bool(CgroupWriteAccess(cgroups).trouble(cgroup))
+        return not cgroups.exists(cgroup) or bool(OtherCgroupWriters(cgroups).trouble(cgroup))
     except OSError:
         return False
 

@@ -29,7 +29,7 @@ _OPENAT2 = 437  # the number of the system call, the same on every architecture
 _STRICTLY_BENEATH = 0x0F  # RESOLVE_NO_XDEV, NO_MAGICLINKS, NO_SYMLINKS and BENEATH
 
 
-class CgroupFiles(Protocol):
+class CgroupFilesystem(Protocol):
     """The cgroup files of one node; every method raises OSError with the kernel's errno."""
 
     version: Literal[1, 2]
@@ -59,7 +59,7 @@ class CgroupFiles(Protocol):
         """Return what tells this tree of cgroups from any other, wherever it is mounted."""
 
 
-class KernelCgroupFileAccess:
+class KernelCgroupFilesystem:
     """The kernel's own cgroup files.
 
     A path is walked part by part from the mount, without following a symbolic link and

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 
-from placer.node.cgroup_files import CgroupFiles
+from placer.node.cgroup_files import CgroupFilesystem
 from placer.node.container_roots import CONTAINER_ROOTS
 from placer.node.systemd_units import SystemdInterface, UnavailableSystemd
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
@@ -43,7 +43,7 @@ class Cgroups:
 
     def __init__(
         self,
-        files: CgroupFiles,
+        files: CgroupFilesystem,
         units: SystemdInterface | None = None,
         container_roots: Iterable[str] = CONTAINER_ROOTS,
     ) -> None:

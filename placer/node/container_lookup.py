@@ -7,7 +7,7 @@ from functools import cached_property
 
 from placer.node.cgroups import GONE, Cgroups, as_proc_cgroup_path, parent_path
 from placer.node.container_roots import is_intermediate_cgroup, uid_in_cgroup_name
-from placer.node.ways import CgroupWriteAccess
+from placer.node.ways import OtherCgroupWriters
 from placer_models.node_placement import NodePod
 from placer_models.pod import Pod
 
@@ -50,7 +50,7 @@ class ContainerLookup:
         self.barred: dict[str, str] = {}
         self._cgroups = cgroups
         self._roots = tuple(roots)
-        self._ways = CgroupWriteAccess(cgroups)
+        self._ways = OtherCgroupWriters(cgroups)
         self._alone: list[str] = []
         self._inside: dict[str, list[str]] = {}
 

@@ -3,7 +3,7 @@
 import errno
 from pathlib import Path
 
-from placer.node.cgroup_files import KernelCgroupFileAccess
+from placer.node.cgroup_files import KernelCgroupFilesystem
 from placer.node.cgroups import CPU, CPUSET, HUGETLB, MEMORY, PIDS
 from placer.node.errors import RefusedByNodeError
 
@@ -15,7 +15,7 @@ class MountError(RefusedByNodeError):
     """The cgroup file systems cannot be used; ``str()`` says why and what to do."""
 
 
-def kernel_cgroup_files(mountinfo: Path = Path("/proc/self/mountinfo")) -> KernelCgroupFileAccess:
+def kernel_cgroup_files(mountinfo: Path = Path("/proc/self/mountinfo")) -> KernelCgroupFilesystem:
     """Return the cgroup files of this machine.
 
     Raises:
@@ -50,9 +50,9 @@ def kernel_cgroup_files(mountinfo: Path = Path("/proc/self/mountinfo")) -> Kerne
             "on one: boot with systemd.unified_cgroup_hierarchy=1, or with 0"
         )
     if CPUSET in v1:
-        used = KernelCgroupFileAccess(1, v1)
+        used = KernelCgroupFilesystem(1, v1)
     elif v2 is not None and CPUSET in on_v2:
-        used = KernelCgroupFileAccess(2, {"": v2})
+        used = KernelCgroupFilesystem(2, {"": v2})
     else:
         raise MountError(
             "no cgroup file system with the cpuset controller is mounted; mount one, such as "

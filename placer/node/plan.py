@@ -31,7 +31,7 @@ from placer.node.pools import pools_of
 from placer.node.render.cgroup import cgroup_settings
 from placer.node.settings import SettingWritePlanner
 from placer.node.targets import desired_container_cgroups
-from placer.node.ways import CgroupWriteAccess
+from placer.node.ways import OtherCgroupWriters
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.node_placement import NodePlacement
 
@@ -140,7 +140,7 @@ class _Planner:
             raise RefusedByNodeError(wrong)
         self._settings = SettingWritePlanner(cgroups, host, root)
         self._shared = pools_of(document).shared & self._online
-        self._ways = CgroupWriteAccess(cgroups)
+        self._ways = OtherCgroupWriters(cgroups)
         reader = ContainerLeafReader(cgroups, host, root, previous)
         self._aside = aside
         self._absent: list[str] = []

@@ -16,7 +16,7 @@ _DELEGATED_BY = {
 """Version -> whose owner may make cgroups or move processes: the directory, and files in it."""
 
 
-class CgroupWriteAccess:
+class OtherCgroupWriters:
     """Who may change the steps of the way to a cgroup; each step is asked about once."""
 
     def __init__(self, cgroups: Cgroups) -> None:

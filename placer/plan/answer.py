@@ -122,7 +122,7 @@ class PurchasePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class OffersRunOut:
+class PodsShortOfOffers:
     """Pods of one shape for which too little can be bought.
 
     Attributes:
@@ -174,7 +174,7 @@ class NoPlanExists:
     """
 
     unplaced: tuple[Unplaced, ...] = ()
-    short: tuple[OffersRunOut, ...] = ()
+    short: tuple[PodsShortOfOffers, ...] = ()
     ended: tuple[tuple[str, int], ...] = ()
     mends: tuple[QuestionChange, ...] = ()
     looked_for: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ from placer_models.files.errors import InputError, in_quotes, near_or_first_name
 from placer_models.files.faults import DocumentLocation, Faults
 from placer_models.files.tree import tree_to_json
 from placer_models.files.validate import note_schema_faults, read_by_schema
-from placer_models.instance.build import ExtraInstanceParts, WaitingPodParts, build_instance
+from placer_models.instance.build import ExtraInstanceParts, WaitingPodAndGangParts, build_instance
 from placer_models.instance.hosts import expand_hosts
 from placer_models.instance.nodes import MachineFinder
 from placer_models.instance.schema import GangPart, PodPart
@@ -142,8 +142,8 @@ def _read(
         for i, gang in enumerate(part.demand.gangs)
         for copy in _copies(gang)
     ]
-    waiting = WaitingPodParts(part.demand.pods, gangs, demand)
-    spare = WaitingPodParts(_spare(part.headroom), (), place, "headroom")
+    waiting = WaitingPodAndGangParts(part.demand.pods, gangs, demand)
+    spare = WaitingPodAndGangParts(_spare(part.headroom), (), place, "headroom")
     instance, broken = None, None
     of_machine, unlike = machine_offers_and_faults(offers, existing_node_names(documents, cluster))
     try:

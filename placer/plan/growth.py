@@ -14,7 +14,7 @@ from placer.plan.plan import BuyTask, solve_buy_task
 from placer.plan.question import PlanQuestion, gangs_of_scenario
 from placer.sweep.halting import SweepTaskHaltedError, stop_check_of_task
 from placer.sweep.sweep import run_tasks
-from placer.sweep.workers import InProcessSweepWorker, SweepWorkers
+from placer.sweep.workers import InProcessSweepWorker, SweepBackend
 from placer_models.files.errors import in_quotes
 from placer_models.placement import pod_or_gang_title
 from placer_models.pod import pods_of_gangs
@@ -162,7 +162,7 @@ def solve_plan_at_scales(
     threads: int = 1,
     seed: int = 0,
     work_limit: int | None = None,
-    workers: SweepWorkers | None = None,
+    workers: SweepBackend | None = None,
     stop: Callable[[], bool] = lambda: False,
     tell: Callable[[str], None] = lambda words: None,
 ) -> GrowthCurve:

@@ -10,10 +10,10 @@ from placer.plan.pod_mends import LESS_ASKED, asks_that_could_be_less, mends_of_
 from placer.plan.question import (
     SPARE,
     FailureTolerance,
-    GangSeries,
+    GangReplicas,
     NodeOffer,
     PlanQuestion,
-    gang_series_of,
+    gang_replicas_of,
     question_with_fewest_offered_nodes,
 )
 
@@ -173,18 +173,18 @@ class QuestionChangeSearch:
     def less_headroom(self) -> Iterator[_Mended]:
         """Yield the most of one shape of the headroom that there may be; else none at all."""
         found = False
-        for series in gang_series_of(self.question.headroom):
+        for series in gang_replicas_of(self.question.headroom):
             mended = self._most_of(series)
             if mended is not None:
                 found = True
                 yield mended
-        if found or len(gang_series_of(self.question.headroom)) == 1:
+        if found or len(gang_replicas_of(self.question.headroom)) == 1:
             return
         bare = replace(self.question, headroom=())
         if isinstance(answer := self.buy(bare), PurchasePlan):
             yield _Mended(bare, QuestionChange(("without headroom",), answer.price))
 
-    def _most_of(self, series: GangSeries) -> _Mended | None:
+    def _most_of(self, series: GangReplicas) -> _Mended | None:
         """Return how many pods of a series of the headroom there may be, with a plan for them."""
         low, high, beyond = 0, len(series.gangs), True
         answer = self.buy(self._with_spare(series, low))
@@ -202,7 +202,7 @@ class QuestionChangeSearch:
         mend = QuestionChange((words,), answer.price, beyond and high - low == 1)
         return _Mended(self._with_spare(series, low), mend)
 
-    def _with_spare(self, series: GangSeries, number: int) -> PlanQuestion:
+    def _with_spare(self, series: GangReplicas, number: int) -> PlanQuestion:
         """Return the question with so much of a series of the headroom."""
         left_out = set(series.gangs[number:])
         kept = tuple(gang for gang in self.question.headroom if gang not in left_out)

@@ -14,7 +14,13 @@ from placer.explain.least_less import (
 )
 from placer.explain.smallest_change import LEAST_TRIAL_S, ChangeSearch
 from placer.explain.trial import ChangeTrials, CountedWork, TrialOutcome
-from placer.plan.answer import NoPlanExists, OffersRunOut, PlanAnswer, PurchasePlan, QuestionChange
+from placer.plan.answer import (
+    NoPlanExists,
+    PlanAnswer,
+    PodsShortOfOffers,
+    PurchasePlan,
+    QuestionChange,
+)
 from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
 from placer.plan.relax import with_one_of_each_offer
@@ -171,7 +177,7 @@ def _changed(question: PlanQuestion, ways: Sequence[_Way]) -> PlanQuestion:
 
 
 def asks_that_could_be_less(
-    question: PlanQuestion, short: Sequence[OffersRunOut]
+    question: PlanQuestion, short: Sequence[PodsShortOfOffers]
 ) -> list[tuple[Gang, list[ReducibleResourceAsk]]]:
     """Return some gangs of which pods are short, each with what it could ask less of."""
     found = (

@@ -117,7 +117,7 @@ class PlanQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class GangSeries:
+class GangReplicas:
     """Gangs of the demand that differ in their names alone; they are scaled together."""
 
     gangs: tuple[Gang, ...]
@@ -135,7 +135,7 @@ class GangSeries:
         )
 
 
-def gang_series_of(gangs: Sequence[Gang]) -> tuple[GangSeries, ...]:
+def gang_replicas_of(gangs: Sequence[Gang]) -> tuple[GangReplicas, ...]:
     """Return the series of a demand, in the order of their first gangs."""
     found: dict[object, list[Gang]] = {}
     for gang in gangs:
@@ -152,10 +152,10 @@ def gang_series_of(gangs: Sequence[Gang]) -> tuple[GangSeries, ...]:
             specs,
         )
         found.setdefault(key, []).append(gang)
-    return tuple(GangSeries(tuple(gangs)) for gangs in found.values())
+    return tuple(GangReplicas(tuple(gangs)) for gangs in found.values())
 
 
-def gang_count_in_scenario(series: GangSeries, scenario: PlanScenario) -> int:
+def gang_count_in_scenario(series: GangReplicas, scenario: PlanScenario) -> int:
     """Return how many gangs of a series a scenario asks for, rounded up."""
     scale = scenario.scale
     for namespace, name, own in scenario.scales:
@@ -208,12 +208,12 @@ def gangs_of_scenario(instance: Instance, scenario: PlanScenario) -> tuple[Gang,
     taken = pod_and_gang_names_in_use(instance)
     return tuple(
         gang
-        for series in gang_series_of(instance.gangs)
+        for series in gang_replicas_of(instance.gangs)
         for gang in _scaled(series, gang_count_in_scenario(series, scenario), taken)
     )
 
 
-def _scaled(series: GangSeries, count: int, taken: set[NamespacedName]) -> Iterator[Gang]:
+def _scaled(series: GangReplicas, count: int, taken: set[NamespacedName]) -> Iterator[Gang]:
     yield from series.gangs[:count]
     more = range(len(series.gangs), count)
     yield from further_gangs([series.gangs[i % len(series.gangs)] for i in more], taken)

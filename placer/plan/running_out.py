@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from placer.plan.answer import NoPlanExists, OffersRunOut
+from placer.plan.answer import NoPlanExists, PodsShortOfOffers
 from placer.plan.buying import PurchaseSolution
 from placer.plan.cases import ScenarioUnderLoss, plan_case_text
 from placer.plan.clock import PlanClock
@@ -32,7 +32,7 @@ def no_plan(
 ) -> NoPlanExists:
     """Say for which pods too little can be bought."""
     offered = relaxed.market.kinds[relaxed.there :]
-    short: list[OffersRunOut] = []
+    short: list[PodsShortOfOffers] = []
     told: set[str] = set()
     asked = 0
     for number, block, item in sorted(_lacks(solved), reverse=True):
@@ -51,7 +51,7 @@ def no_plan(
         if asked < _MOST_ASKED and all(kind.sizes[item] is None for kind in offered):
             asked += 1
             reasons = _why_no_offer(question, case, pod, clock)
-        short.append(OffersRunOut(pod.title, number, reasons, where))
+        short.append(PodsShortOfOffers(pod.title, number, reasons, where))
     ended = tuple(
         (offer.name, kind.buyable)
         for offer, kind in zip(question.offers, offered, strict=True)
@@ -70,7 +70,7 @@ def _lacks(solved: PurchaseSolution) -> Iterator[tuple[int, int, int]]:
 
 def _after_a_loss(
     question: PlanQuestion, case: ScenarioUnderLoss, where: str, clock: PlanClock
-) -> Iterator[OffersRunOut]:
+) -> Iterator[PodsShortOfOffers]:
     """Yield who has no place once a bought node is lost, of all that can be had."""
     limits = [offer.most for offer in question.offers]
     pods = sum(1 for _ in pods_of_gangs(case.instance.gangs))
@@ -87,9 +87,9 @@ def _after_a_loss(
             for one in answer.unplaced:
                 if count := alike.pop(specs[one.namespace, one.name], 0):
                     title = pod_or_gang_title(one.namespace, one.name)
-                    yield OffersRunOut(title, count, (), where)
+                    yield PodsShortOfOffers(title, count, (), where)
             return
-    yield OffersRunOut("", 1, (), where)
+    yield PodsShortOfOffers("", 1, (), where)
 
 
 def _why_no_offer(

@@ -144,7 +144,7 @@ class PlanExcludingOfferEntry(Part):
     mix: tuple[dict[str, str | int], ...]
 
 
-class ScenarioEntry(Part):
+class ScenarioUnderLossEntry(Part):
     """A scenario, as it comes or after a loss, and how much it asks for."""
 
     name: str
@@ -184,7 +184,7 @@ class PlanAnswerFile(Part):
     mix: tuple[PurchaseEntry, ...]
     binding: tuple[OfferBindingResourceEntry, ...]
     runners_up: tuple[PlanExcludingOfferEntry, ...]
-    scenarios: tuple[ScenarioEntry, ...]
+    scenarios: tuple[ScenarioUnderLossEntry, ...]
     relaxed: tuple[str, ...]
     unplaced: tuple[NoPlaceEntry, ...]
     mends: tuple[QuestionChangeEntry, ...]

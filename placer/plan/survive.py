@@ -21,7 +21,7 @@ from placer.plan.question import NodeOffer, PlanQuestion
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.sweep.sweep import sweep_results_as_completed
-from placer.sweep.workers import SweepWorkers
+from placer.sweep.workers import SweepBackend
 from placer_models.cluster import Instance
 from placer_models.placement import (
     Answer,
@@ -216,7 +216,7 @@ def survive(
     stop: Callable[[], bool] = lambda: False,
     tell: Callable[[str], None] = lambda words: None,
     seed: int = 0,
-    workers: SweepWorkers | None = None,
+    workers: SweepBackend | None = None,
 ) -> SurvivalAnswer:
     """Return what becomes of the loss of each node, of each domain, or of several nodes.
 
@@ -274,7 +274,7 @@ class _Trial:
     stop: Callable[[], bool]
     tell: Callable[[str], None]
     seed: int
-    workers: SweepWorkers | None
+    workers: SweepBackend | None
 
     def of(self, losses: Sequence[NodeLoss]) -> list[LossOutcome]:
         """Return what becomes of each, as far as there is time; of one at least."""
@@ -313,7 +313,7 @@ def _mended(
     stop: Callable[[], bool],
     tell: Callable[[str], None],
     seed: int,
-    workers: SweepWorkers | None,
+    workers: SweepBackend | None,
 ) -> list[LossOutcome]:
     """Return the losses, those that are not survived with what would mend them."""
     failed = [index for index, one in enumerate(found) if not one.survives]

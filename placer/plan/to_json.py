@@ -6,8 +6,8 @@ from fractions import Fraction
 from placer.plan.answer import (
     NoPlanExists,
     NoPlanFound,
-    OffersRunOut,
     PlanAnswer,
+    PodsShortOfOffers,
     PurchasePlan,
     QuestionChange,
 )
@@ -82,7 +82,7 @@ def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
             return head | {"status": "gave-up"} | money | nothing | lists | said
 
 
-def _short(one: OffersRunOut) -> Json:
+def _short(one: PodsShortOfOffers) -> Json:
     found: Json = {"name": one.pod, "count": one.count}
     if one.reasons:
         found["reasons"] = list(one.reasons)

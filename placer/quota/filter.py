@@ -4,7 +4,7 @@ A class of two dimensions needs ``count`` DEVICES with ``amount`` free each; wha
 has left on all of them together does not count. Three forms of the same free quotas give
 the same answer at different speeds (`benchmarks/quota_filter.py`):
 
-- `DecodedQuotas` takes each device's field out of its word, as seed 003 says it;
+- `FieldByFieldQuotas` takes each device's field out of its word, as seed 003 says it;
 - `GuardBitQuotas` compares all fields of a word in one subtraction. Each field has a guard bit
   above it: ``(quota | guard) - amount`` keeps the guard where quota >= amount;
 - `SortedFreeQuotas` keeps each node's quotas in descending order, one array for each rank: enough
@@ -79,7 +79,7 @@ def decode_class_quotas(nodes: Sequence[BitPackedQuotas]) -> tuple[_Quotas, int]
     return free, bits
 
 
-class DecodedQuotas:
+class FieldByFieldQuotas:
     """Free quotas in words without guard bits, taken apart for comparison."""
 
     def __init__(self, free: _Quotas, bits: int) -> None:

@@ -113,7 +113,7 @@ class NetworkBuffersPart(Part):
     floating_buffers: int = 8
 
 
-class ConsumerWeightsPart(Part):
+class ManagedMemoryWeightsPart(Part):
     """How use cases share a slot; one that is left out keeps its default weight."""
 
     operator: int = 70
@@ -133,7 +133,7 @@ class JobGraphFile(Part):
     default_exchange: EdgeExchange = EdgeExchange.PIPELINED
     network: NetworkBuffersPart = NetworkBuffersPart()
     slot_sharing_groups: tuple[str | SlotSharingGroupPart, ...] = ()
-    consumer_weights: ConsumerWeightsPart = ConsumerWeightsPart()
+    consumer_weights: ManagedMemoryWeightsPart = ManagedMemoryWeightsPart()
     state_backend_managed: bool = True
     operators: tuple[OperatorPart, ...]
     edges: tuple[OperatorEdgePart, ...] = ()

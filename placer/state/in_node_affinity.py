@@ -18,7 +18,7 @@ INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
 
 
 @dataclass(frozen=True, slots=True)
-class InNodeAffinitySide:
+class InNodeAffinityPod:
     """All that affinity looks at of a pod that owns CPUs.
 
     Attributes:
@@ -30,18 +30,18 @@ class InNodeAffinitySide:
     labels: tuple[tuple[str, str], ...]
     terms: tuple[AffinityTerm, ...]
 
-    def means(self, term: AffinityTerm, other: "InNodeAffinitySide") -> bool:
+    def means(self, term: AffinityTerm, other: "InNodeAffinityPod") -> bool:
         """Return whether a term of this side means the other."""
         looked_at = term.looks_into(other.namespace, self.namespace)
         return looked_at and term.means(other.labels, owns_cpus=True)
 
 
-_Kind = tuple[InNodeAffinitySide, int]
+_Kind = tuple[InNodeAffinityPod, int]
 """The side of a running pod, and a number that tells it from equal ones on its node."""
 
 
 @dataclass(frozen=True, slots=True)
-class InNodeSides:
+class InNodeAffinityPods:
     """The sides of pods inside nodes, and how they affect each other.
 
     Attributes:
@@ -54,7 +54,7 @@ class InNodeSides:
 
     of_shapes: tuple[InNodeAffinity | None, ...] = ()
     running: Mapping[_Kind, int] = field(default_factory=dict)
-    counted: Collection[InNodeAffinitySide] = ()
+    counted: Collection[InNodeAffinityPod] = ()
 
     @property
     def on_cores(self) -> bool:
@@ -69,10 +69,10 @@ def any_has_in_node_affinity(specs: Iterable[PodSpec]) -> bool:
 
 def pod_affinity_sides_in_node(
     accounts: Iterable[Account], asking: Sequence[tuple[PodSpec, str]]
-) -> InNodeSides:
+) -> InNodeAffinityPods:
     """Return the sides of running pods and of shapes, which are given with their namespaces."""
     waiting = {
-        index: InNodeAffinitySide(
+        index: InNodeAffinityPod(
             namespace, spec.labels, tuple(t for t in spec.affinity if t.inside)
         )
         for index, (spec, namespace) in enumerate(asking)
@@ -89,14 +89,14 @@ def pod_affinity_sides_in_node(
         _of_shape(index, waiting, everyone) if index in waiting else None
         for index in range(len(asking))
     )
-    return InNodeSides(found, running, counted)
+    return InNodeAffinityPods(found, running, counted)
 
 
 def with_affinity_guests(
     nodes: Sequence[NodeState],
     originals: Sequence[Node],
     accounts: Sequence[Account],
-    sides: InNodeSides,
+    sides: InNodeAffinityPods,
     core_tiers: Collection[Tier],
     granularity: CoreDistinction,
 ) -> tuple[NodeState, ...]:
@@ -139,8 +139,8 @@ def with_affinity_guests(
 
 
 def _counted(
-    waiting: Collection[InNodeAffinitySide], running: Iterable[InNodeAffinitySide]
-) -> frozenset[InNodeAffinitySide]:
+    waiting: Collection[InNodeAffinityPod], running: Iterable[InNodeAffinityPod]
+) -> frozenset[InNodeAffinityPod]:
     """Return the running sides that a preferred anti-affinity of a waiting one means."""
     return frozenset(
         side
@@ -154,10 +154,10 @@ def _counted(
 
 
 def _kinds(
-    sides: Iterable[InNodeAffinitySide], counted: Collection[InNodeAffinitySide]
+    sides: Iterable[InNodeAffinityPod], counted: Collection[InNodeAffinityPod]
 ) -> list[_Kind]:
     """Return the kinds of the running pods of a node."""
-    seen: Counter[InNodeAffinitySide] = Counter()
+    seen: Counter[InNodeAffinityPod] = Counter()
     kinds = []
     for side in sides:
         kinds.append((side, seen[side]))
@@ -165,16 +165,16 @@ def _kinds(
     return kinds
 
 
-def _running_side(runner: RunningPod) -> InNodeAffinitySide:
+def _running_side(runner: RunningPod) -> InNodeAffinityPod:
     spec = runner.pod.spec
     terms = tuple(t for t in spec.affinity if t.inside and t.apart and t.required)
-    return InNodeAffinitySide(runner.pod.namespace, spec.labels, terms)
+    return InNodeAffinityPod(runner.pod.namespace, spec.labels, terms)
 
 
 def _of_shape(
     index: int,
-    waiting: Mapping[int, InNodeAffinitySide],
-    everyone: Sequence[tuple[int, InNodeAffinitySide]],
+    waiting: Mapping[int, InNodeAffinityPod],
+    everyone: Sequence[tuple[int, InNodeAffinityPod]],
 ) -> InNodeAffinity | None:
     """Return how a shape and others affect each other, or None if they do not."""
     mine = waiting[index]

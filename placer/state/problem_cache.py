@@ -30,7 +30,7 @@ from placer.state.node_states import (
 )
 from placer.state.out_of_time import Stop, raise_if_out_of_time
 from placer.state.running_sides import RunningPodIndex
-from placer.state.sums import FleetLimits, merge_fleet_account_summaries, summarise_accounts
+from placer.state.sums import FleetLimits, fleet_limits_of_accounts, merge_fleet_limits
 from placer_models.cluster import Machine, Node
 from placer_models.incremental import IncrementalAggregate, PersistentTuple, changed_indices
 from placer_models.problem.node_state import NodeState
@@ -150,7 +150,7 @@ class ProblemCache:
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self._sums = IncrementalAggregate(summarise_accounts, merge_fleet_account_summaries)
+        self._sums = IncrementalAggregate(fleet_limits_of_accounts, merge_fleet_limits)
         self._running = RunningPodIndex()
         self._looks = RecentlyUsedCache[RelevantNodeFacts, _KindCache](MOST_LOOKS)
         self._said = RecentlyUsedCache[StateEncoding, _StateCache](MOST_LOOKS)

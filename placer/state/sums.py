@@ -48,7 +48,7 @@ _BOUND = attrgetter("pools.bound")
 _MEMORY_UNIT = attrgetter("memory.unit")
 
 
-def summarise_accounts(accounts: Sequence[Account]) -> FleetLimits:
+def fleet_limits_of_accounts(accounts: Sequence[Account]) -> FleetLimits:
     """Return the sums of some nodes."""
     resources = list(filter(None, map(_RESOURCES, accounts)))
     none = [0] * (len(resources) < len(accounts))
@@ -66,7 +66,7 @@ def summarise_accounts(accounts: Sequence[Account]) -> FleetLimits:
     )
 
 
-def merge_fleet_account_summaries(parts: Iterable[FleetLimits]) -> FleetLimits:
+def merge_fleet_limits(parts: Iterable[FleetLimits]) -> FleetLimits:
     """Return the sums of all nodes, given the sums of parts of them."""
     known = tuple(parts)
     keys = {key for part in known for key in part.resources}

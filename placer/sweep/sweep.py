@@ -10,8 +10,8 @@ from typing import Generic, TypeVar, cast
 from placer.sweep.halting import SweepTaskHaltedError, stop_check_of_task
 from placer.sweep.workers import (
     InProcessSweepWorker,
+    SweepBackend,
     SweepLossExtent,
-    SweepWorkers,
     SweepWorkersError,
 )
 
@@ -44,7 +44,7 @@ class SweepTaskResults(Generic[T, R]):
 def run_tasks(
     work: Callable[[T], R],
     tasks: Sequence[T],
-    workers: SweepWorkers,
+    workers: SweepBackend,
     stop: Callable[[], bool] = lambda: False,
     on_done: Callable[[int], None] = lambda count: None,
 ) -> SweepTaskResults[T, R]:
@@ -76,7 +76,7 @@ def run_tasks(
 def sweep_results_as_completed(
     work: Callable[[T], R],
     tasks: Sequence[T],
-    workers: SweepWorkers | None = None,
+    workers: SweepBackend | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[int, R]]:
     """Yield the index and the result of each task of a sweep as it is done, in any order.
@@ -111,7 +111,7 @@ class _Run(Generic[T, R]):
 
     work: Callable[[T], R]
     tasks: Sequence[T]
-    workers: SweepWorkers
+    workers: SweepBackend
     stop: Callable[[], bool]
     waiting: list[tuple[int, int]] = field(default_factory=list)
     ahead: int = 1

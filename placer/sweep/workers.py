@@ -33,7 +33,7 @@ class SweepLossExtent(Enum):
     """The executor, with all that was on it."""
 
 
-class SweepWorkers(Protocol):
+class SweepBackend(Protocol):
     """Where tasks run.
 
     Attributes:
@@ -241,7 +241,7 @@ class DaskSweepWorkers:
             self._client = None
 
 
-def make_sweep_workers(processes: int | None, address: str | None) -> SweepWorkers:
+def make_sweep_workers(processes: int | None, address: str | None) -> SweepBackend:
     """Return the workers that somebody asked for.
 
     Args:

@@ -9,7 +9,7 @@ from device_request.peer_rows import Row, from_peer
 from kubernetes_worlds import pod
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
-from placer_models.kubernetes.pod_containers import PodRequestContext
+from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
 from placer_models.kubernetes.pod_spec import read_kube_pod_spec
 from placer_models.pod import DeviceRequest
 from placer_models.quantity import parse_bytes
@@ -17,7 +17,7 @@ from shared_files import rows_named, shared
 
 ROWS = json.loads((Path(__file__).parent / "data" / "koordinator.json").read_text())["rows"]
 
-READING = PodRequestContext(types=frozenset({"gpu", "rdma", "fpga"}))
+READING = ClusterFactsForRequests(types=frozenset({"gpu", "rdma", "fpga"}))
 
 
 def asked(row: Row) -> tuple[DeviceRequest, ...] | None:

@@ -15,7 +15,7 @@ from placer.scheduler import Scheduler
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import rule_demands_of_pod, without_rule_demands
-from placer.search.reasons.rule import demands_of_rule
+from placer.search.reasons.rule import only_demands_of_rule
 from placer.search.solver import solve
 from placer_models.cluster import Node, RunningPod
 from placer_models.host_ports import HostPort
@@ -159,12 +159,12 @@ def test_a_port_on_one_address_is_one_demand(taken: HostPort) -> None:
     waiting = reached_at("a", HostPort(80), HostPort(443, ip="::"))
     runs = (reached_at("r", taken), put("r"))
     asked = PodOnNode(waiting.spec, "default", (), node(), (RunningPod(*runs),))
-    ports = demands_of_rule("host-ports", rule_demands_of_pod(asked))
+    ports = only_demands_of_rule("host-ports", rule_demands_of_pod(asked))
 
     assert [demand.subject for demand in ports] == ["80/TCP", "[::]:443/TCP"]
     for dropped, kept in (ports, reversed(ports)):
         rest = rule_demands_of_pod(without_rule_demands(asked, [dropped]))
-        assert demands_of_rule("host-ports", rest) == [kept]
+        assert only_demands_of_rule("host-ports", rest) == [kept]
     answer = solve(world(waiting, nodes=[node()], running=[runs]), SolveOptions(workers=1))
     assert "1 of 1 nodes: host-ports asks [::]:443/TCP" in answer.unplaced[0].reasons[0]
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from expected import slow_telling as slow
 from placer.greedy.expected.arrays import (
-    DemandArrays,
+    ExpectedDemandArrays,
     LeftOnNodes,
     filled_gpu_milli_by_arrays,
     left_as_arrays,
@@ -99,7 +99,7 @@ def test_all_tellings_give_the_same_fills_and_worths(
     lefts = left_as_arrays([left for _, left in nodes])
     open_ = np.array([may for may, _ in nodes])
     placed = filled_gpu_milli_by_arrays(
-        DemandArrays.of(demand), open_, np.arange(len(nodes)), lefts
+        ExpectedDemandArrays.of(demand), open_, np.arange(len(nodes)), lefts
     )
     by_arrays = [(2000 * p + demand.streams) // (2 * demand.streams) for p in placed.tolist()]
     outlooks = [ExpectedNodeWorths(demand, ExpectedGpuFills(demand, may)) for may, _ in nodes]
@@ -171,7 +171,7 @@ def test_both_kernels_lose_the_same_steps_as_the_page(
     rows, may = np.arange(len(nodes)), [may for may, _ in nodes]
     asked, at = PodAsk(cpu, memory, count, each), np.array([i for i, _ in places], dtype=np.intp)
     assert demand.prices is not None
-    compiled = CompiledScores(DemandArrays.of(demand), np.array(may), rows, demand.prices)
+    compiled = CompiledScores(ExpectedDemandArrays.of(demand), np.array(may), rows, demand.prices)
     plain = UncompiledScores(demand, may, rows, demand.prices)
 
     by_loop, loop_gpus = compiled.lost(asked, lefts, at)
@@ -200,7 +200,9 @@ def test_where_no_node_has_a_gpu_nothing_is_lost() -> None:
     nodes = np.arange(2)
     lefts = LeftOnNodes(np.array([4000, 500]), nodes * 0, np.zeros((2, 0), dtype=np.int64))
     prices = (0,)
-    compiled = CompiledScores(DemandArrays.of(demand), np.ones((1, 1), np.bool_), nodes * 0, prices)
+    compiled = CompiledScores(
+        ExpectedDemandArrays.of(demand), np.ones((1, 1), np.bool_), nodes * 0, prices
+    )
     plain = UncompiledScores(demand, [(True,)], nodes * 0, prices)
 
     for scores in (compiled, plain):

@@ -17,7 +17,7 @@ from placer_models.files.documents import documents_of
 from placer_models.instance.placement_claims import OutcomeInFile, answer_status_faults
 from placer_models.instance.placement_file import (
     PlacementFile,
-    placement_with_file_claims,
+    placement_and_outcome_from_document,
     solve_answer_to_json,
 )
 from placer_models.left_out import LeftOut
@@ -105,7 +105,7 @@ def claims_of(answer: Answer, instance: Instance) -> tuple[Placement, OutcomeInF
     assert yaml.safe_load(json_or_yaml_text(tree, Format.YAML)) == json.loads(text)
     schema = PlacementFile.model_json_schema(by_alias=True)
     assert faults(json.loads(text), schema, schema.get("$defs", {})) == []
-    return placement_with_file_claims(documents_of(text, Path("a.json"))[0])
+    return placement_and_outcome_from_document(documents_of(text, Path("a.json"))[0])
 
 
 @pytest.mark.parametrize(

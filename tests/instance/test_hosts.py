@@ -4,7 +4,7 @@ import pytest
 
 from placer_models.files.errors import (
     cpu_ids_text,
-    cpus_with_verb,
+    cpu_ids_with_verb,
     near_or_first_names,
     number_with_noun,
 )
@@ -83,4 +83,4 @@ def test_one_is_not_several() -> None:
     ]  # fmt: skip
     assert number_with_noun(12_345, "pod") == "12,345 pods"
     assert (cpu_ids_text({3}), cpu_ids_text({3, 4})) == ("CPU 3", "CPUs 3-4")
-    assert (cpus_with_verb({3}), cpus_with_verb({3, 4})) == ("CPU 3 is", "CPUs 3-4 are")
+    assert (cpu_ids_with_verb({3}), cpu_ids_with_verb({3, 4})) == ("CPU 3 is", "CPUs 3-4 are")

@@ -14,7 +14,7 @@ from placer_models.annotations.node_topology import PodCpuAlloc
 from placer_models.kubernetes.join import joined_node
 from placer_models.kubernetes.node import node_part
 from placer_models.kubernetes.pod import pod_part
-from placer_models.kubernetes.pod_containers import PodRequestContext
+from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
 from placer_models.kubernetes.pod_spec import read_kube_pod_spec
 from placer_models.kubernetes.topology import topology_part
 from placer_models.policy import (
@@ -26,7 +26,7 @@ from placer_models.policy import (
     NumaStrategy,
 )
 
-GPUS = PodRequestContext(types=frozenset({"gpu", "rdma"}))
+GPUS = ClusterFactsForRequests(types=frozenset({"gpu", "rdma"}))
 
 
 POD = """\

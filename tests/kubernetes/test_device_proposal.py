@@ -13,18 +13,18 @@ from placer.kubernetes.dump import read_dump
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
 from placer_models.illegal_running import illegality_text
-from placer_models.kubernetes.device import DeviceObjectPart, device_part
+from placer_models.kubernetes.device import DeviceObjectPart, device_object_part
 from placer_models.kubernetes.join import joined_node
 from placer_models.kubernetes.node import node_part
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
-from placer_models.kubernetes.pod_containers import PodRequestContext
+from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
 from placer_models.kubernetes.pod_spec import read_kube_pod_spec
 from placer_models.kubernetes.topology import topology_part
 from placer_models.placement import DeviceGrant
 from placer_models.pod import DeviceRequest
 
-GPUS = PodRequestContext(types=frozenset({"gpu", "rdma"}))
+GPUS = ClusterFactsForRequests(types=frozenset({"gpu", "rdma"}))
 
 IDS = ("GPU-98583a5c-c155-9cf6-f955-03c189d3dbfb", "GPU-7f6410b9-bdf7-f9a5-de09-aa5ec31a7124")
 
@@ -118,7 +118,7 @@ def test_devices_read_in_both_spellings_of_their_tags(tags: Json) -> None:
     """
     The Go type writes `deviceType` and `resource`, the example `type` and `resources` (D11).
     """
-    assert both_of(device_part(device("node-1", listed(**tags))))
+    assert both_of(device_object_part(device("node-1", listed(**tags))))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_two_spellings_that_differ_are_refused(tags: Json, field: str, message: 
     With the field that is written, because nobody can know which of the two is meant.
     """
     with pytest.raises(ObjectError) as caught:
-        device_part(device("node-1", listed(**tags)))
+        device_object_part(device("node-1", listed(**tags)))
     assert (*caught.value.path[:2], caught.value.path[-1]) == ("spec", "devices", field)
     assert message in caught.value.message
 
@@ -159,7 +159,7 @@ def test_devices_of_a_node_may_differ_in_their_spelling() -> None:
     """
     Each is read by itself: GPU, FPGA and NIC.
     """
-    part = device_part(
+    part = device_object_part(
         device(
             devices=[
                 {"deviceType": "gpu", "health": True, "resource": {"kubernetes.io/gpu-core": 100}},
@@ -269,7 +269,7 @@ def test_no_other_amount_is_read_in_that_unit() -> None:
         (lambda: node_part(node(amounts={"memory": "32GB"})), "memory: '32GB' is no amount"),
         (lambda: node_part(node(amounts={"example.com/gpu-memory": "1GB"})), "'1GB' is no amount"),
         (
-            lambda: device_part(
+            lambda: device_object_part(
                 device(devices=[{"type": "gpu", "resources": {"kubernetes.io/gpu-memory": "8GB"}}])
             ),
             "gpu-memory: '8GB' is no amount",

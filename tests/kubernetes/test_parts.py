@@ -7,12 +7,12 @@ import pytest
 from kubernetes_worlds import Json, device, gpu, lsr, node, pod, topology
 from placer_models.device import VirtualFunction
 from placer_models.host_ports import HostPort, PortProtocol
-from placer_models.kubernetes.device import device_part
+from placer_models.kubernetes.device import device_object_part
 from placer_models.kubernetes.node import node_part
 from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_class import KoordinatorPriorityClass
-from placer_models.kubernetes.pod_containers import PodRequestContext
+from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
 from placer_models.kubernetes.pod_gang import pod_group_part
 from placer_models.kubernetes.pod_spec import read_kube_pod_spec
 from placer_models.kubernetes.topology import topology_part
@@ -30,7 +30,7 @@ from placer_models.policy import (
 )
 from placer_models.taints import UNSCHEDULABLE, TaintEffect
 
-GPUS = PodRequestContext(types=frozenset({"gpu", "rdma"}))
+GPUS = ClusterFactsForRequests(types=frozenset({"gpu", "rdma"}))
 DOMAIN = "scheduling.koordinator.sh/"
 
 
@@ -168,7 +168,7 @@ def test_a_device_object_says_where_devices_are_and_how_they_are() -> None:
         "vfGroups": [{"labels": {"type": "fast"}, "vfs": [{"minor": 0, "busID": "0000:09:00.1"}]}],
     }
     table = '{"1":[{"minors":[0]},{"minors":[1]}],"2":[{"minors":[1,0]}]}'
-    part = device_part(
+    part = device_object_part(
         device(
             devices=[nic, gpu(0), sick, gpu(2, health=False)],
             annotations={
@@ -204,7 +204,7 @@ def test_init_containers_sidecars_and_overhead_count_as_in_kubernetes() -> None:
         overhead={"cpu": "250m", "memory": "64Mi"},
     )
     found["spec"]["containers"] = [container("a", "1"), container("b", "2500m")]
-    asked = read_kube_pod_spec(pod_part(found), PodRequestContext()).spec.requests
+    asked = read_kube_pod_spec(pod_part(found), ClusterFactsForRequests()).spec.requests
 
     assert asked.cpu_milli == 5000 + 250  # first alone; else 1 + 3, and 1 + 1 + 2.5
     assert asked.memory_bytes == 64 * 2**20
@@ -215,13 +215,13 @@ def test_amounts_are_rounded_up_as_kubernetes_rounds_them() -> None:
     A part of a byte, a part of a thousandth of a CPU; more than that is the same amount.
     """
     found = pod(requests={"cpu": "0.0005", "memory": "0.1Gi"})
-    asked = read_kube_pod_spec(pod_part(found), PodRequestContext()).spec.requests
+    asked = read_kube_pod_spec(pod_part(found), ClusterFactsForRequests()).spec.requests
     assert (asked.cpu_milli, asked.memory_bytes) == (1, 107374183)
     assert read_kube_pod_spec(
-        pod_part(pod(requests={"memory": "128974848000m"})), PodRequestContext()
+        pod_part(pod(requests={"memory": "128974848000m"})), ClusterFactsForRequests()
     ).spec.requests == (
         read_kube_pod_spec(
-            pod_part(pod(requests={"memory": "128974848"})), PodRequestContext()
+            pod_part(pod(requests={"memory": "128974848"})), ClusterFactsForRequests()
         ).spec.requests
     )
 
@@ -231,7 +231,7 @@ def test_requests_of_the_pod_go_before_those_of_its_containers() -> None:
     Resource by resource, as pod-level resources do.
     """
     found = pod(requests={"cpu": "1", "memory": "1Gi"}, resources={"requests": {"cpu": "3"}})
-    asked = read_kube_pod_spec(pod_part(found), PodRequestContext()).spec.requests
+    asked = read_kube_pod_spec(pod_part(found), ClusterFactsForRequests()).spec.requests
     assert (asked.cpu_milli, asked.memory_bytes) == (3000, 2**30)
 
 
@@ -240,7 +240,7 @@ def test_a_limit_alone_is_the_request() -> None:
     As Kubernetes fills it in.
     """
     found = pod(requests={}, limits={"cpu": "2", "example.com/token": "3", "hugepages-2Mi": "4Mi"})
-    asked = read_kube_pod_spec(pod_part(found), PodRequestContext()).spec.requests
+    asked = read_kube_pod_spec(pod_part(found), ClusterFactsForRequests()).spec.requests
     assert (asked.cpu_milli, asked.extended) == (2000, (("example.com/token", 3),))
     assert asked.pages_of(2 * 2**20) == 2
 
@@ -286,7 +286,7 @@ def test_without_known_devices_gpus_are_an_extended_resource() -> None:
     A plain amount, like any other.
     """
     asked = read_kube_pod_spec(
-        pod_part(pod(requests={"nvidia.com/gpu": "2"})), PodRequestContext()
+        pod_part(pod(requests={"nvidia.com/gpu": "2"})), ClusterFactsForRequests()
     ).spec.requests
     assert (asked.devices, asked.extended) == ((), (("nvidia.com/gpu", 2),))
 
@@ -312,7 +312,7 @@ def test_the_qos_class_of_a_pod_that_asks_for_cpus_is_that_of_its_label_else_ls(
     amounts = {"cpu": "2", "memory": "1Gi"}
     more = {} if priority is None else {"priority": priority}
     found = pod(requests=amounts, limits=amounts, labels=labels, **more)
-    assert read_kube_pod_spec(pod_part(found), PodRequestContext()).spec.qos is qos
+    assert read_kube_pod_spec(pod_part(found), ClusterFactsForRequests()).spec.qos is qos
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_batch_and_free_pods_that_ask_for_no_cpus_run_on_what_others_leave(
     """
     amounts = {"kubernetes.io/batch-cpu": "2000", "memory": "1Gi"}
     found = pod(requests=amounts, labels=labels, priority=priority)
-    assert read_kube_pod_spec(pod_part(found), PodRequestContext()).spec.qos is QosClass.BE
+    assert read_kube_pod_spec(pod_part(found), ClusterFactsForRequests()).spec.qos is QosClass.BE
 
 
 @pytest.mark.parametrize(
@@ -383,7 +383,8 @@ def test_a_pod_that_asks_for_nothing_is_best_effort() -> None:
     As Kubernetes has it: no CPUs, no memory.
     """
     assert (
-        read_kube_pod_spec(pod_part(pod(requests={})), PodRequestContext()).spec.qos is QosClass.BE
+        read_kube_pod_spec(pod_part(pod(requests={})), ClusterFactsForRequests()).spec.qos
+        is QosClass.BE
     )
 
 
@@ -398,12 +399,12 @@ def test_annotations_say_what_a_pod_wants_of_cpus() -> None:
         },
         f"{DOMAIN}numa-topology-spec": {"numaTopologyPolicy": "SingleNUMANode"},
     }
-    spec = read_kube_pod_spec(pod_part(lsr(annotations=said)), PodRequestContext()).spec
+    spec = read_kube_pod_spec(pod_part(lsr(annotations=said)), ClusterFactsForRequests()).spec
     assert (spec.bind, spec.bind_strength) == (BindPolicy.FULL_PCPUS, Strength.REQUIRED)
     assert spec.exclusive is ExclusivePolicy.PCPU_LEVEL
     assert spec.alignment is AlignmentPolicy.SINGLE_NUMA_NODE
 
-    spec = read_kube_pod_spec(pod_part(pod(annotations=said)), PodRequestContext()).spec
+    spec = read_kube_pod_spec(pod_part(pod(annotations=said)), ClusterFactsForRequests()).spec
     assert (spec.bind, spec.exclusive) == (BindPolicy.DEFAULT, None)
 
 
@@ -590,9 +591,13 @@ def test_priority_classes_by_value() -> None:
             "CPU 1 is given to d/a and to d/b; a CPU has one owner",
         ),
         (topology_part, topology(policies=["Sometimes"]), "got 'Sometimes'; expected a policy"),
-        (device_part, device(devices=[gpu(0), gpu(0)]), "spec.devices[1].minor: gpu 0 is there"),
         (
-            device_part,
+            device_object_part,
+            device(devices=[gpu(0), gpu(0)]),
+            "spec.devices[1].minor: gpu 0 is there",
+        ),
+        (
+            device_object_part,
             device(annotations={f"{DOMAIN}gpu-partitions": '{"2":[{"minors":[0]}]}'}),
             "names 1 GPUs; expected 2",
         ),

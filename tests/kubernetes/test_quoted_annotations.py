@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kubernetes_worlds import Json, device, node, pod, topology
-from placer_models.kubernetes.device import device_part
+from placer_models.kubernetes.device import device_object_part
 from placer_models.kubernetes.node import node_part
 from placer_models.kubernetes.object_fields import Object
 from placer_models.kubernetes.pod import pod_part
@@ -19,7 +19,7 @@ Reader = tuple[Callable[[], Json], Callable[[Object], object]]
 POD: Reader = (pod, pod_part)
 NODE: Reader = (node, node_part)
 TOPOLOGY: Reader = (topology, topology_part)
-DEVICE: Reader = (device, device_part)
+DEVICE: Reader = (device, device_object_part)
 
 READ_ON: dict[str, Reader] = {
     "scheduling.koordinator.sh/resource-spec": POD,

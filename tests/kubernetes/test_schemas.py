@@ -23,7 +23,7 @@ from placer.node.discover.report import DiscoverOutputKind, discovered_to_json
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.files.errors import InputError
-from placer_models.kubernetes.device import device_part
+from placer_models.kubernetes.device import device_object_part
 from placer_models.placement import PartlyPlaced, Placed
 
 ASKED = {
@@ -115,7 +115,7 @@ def test_devices_that_are_written_are_read_again() -> None:
     """
     found = to_machine(discover_hardware(HOST, []))
 
-    part = device_part(discovered_to_json(found, DiscoverOutputKind.DEVICE))
+    part = device_object_part(discovered_to_json(found, DiscoverOutputKind.DEVICE))
 
     assert part.identity.name == found.node().name
     for read, known in zip(part.devices, found.machine.devices, strict=True):

@@ -14,7 +14,7 @@ from node import tenant
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.agent.agent import Agent
 from placer.node.agent.inbox import InboxFolder
-from placer.node.cgroup_files import KernelCgroupFileAccess
+from placer.node.cgroup_files import KernelCgroupFilesystem
 from placer.node.cgroups import CPU, CPUSET, Cgroups
 from placer.node.host import HostMachine
 from placer.node.state import AppliedStateFolder
@@ -52,7 +52,7 @@ class Report:
 class BesideATenant:
     """A top of our own in all hierarchies, with a kubelet's pods, a user's subtree and an agent."""
 
-    def __init__(self, files: KernelCgroupFileAccess, folder: Path) -> None:
+    def __init__(self, files: KernelCgroupFilesystem, folder: Path) -> None:
         self.files = files
         self.top = f"placer-test-{os.getpid()}"
         kubepods = f"{self.top}/kubepods"

@@ -19,13 +19,13 @@ import errno
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from placer.node.cgroup_files import CgroupFiles
+from placer.node.cgroup_files import CgroupFilesystem
 
 
 class Machine(Protocol):
     """A kernel, real or not."""
 
-    files: CgroupFiles
+    files: CgroupFilesystem
 
     def start(self, path: str) -> int:
         """Start a process, move it into a cgroup and return its id; none is left on an error."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from placer.node.cgroup_files import KernelCgroupFileAccess
+from placer.node.cgroup_files import KernelCgroupFilesystem
 from placer_models.cpuset import format_cpu_list
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -52,7 +52,7 @@ class KernelMachine:
         self.mounts = {c: ROOT / c for c in (*V1_CONTROLLERS, *found)}
         if version == 2:
             self.mounts = {"": ROOT}
-        self.files = KernelCgroupFileAccess(version, self.mounts)
+        self.files = KernelCgroupFilesystem(version, self.mounts)
         self._read_only = False
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 

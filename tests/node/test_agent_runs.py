@@ -23,7 +23,7 @@ from node.test_real_v1 import v1_files
 from placer.node.agent import run as run_module
 from placer.node.agent.agent import OnDrift
 from placer.node.agent.run import AgentOptions, run_agent
-from placer.node.cgroup_files import CgroupFiles
+from placer.node.cgroup_files import CgroupFilesystem
 from placer.node.cgroups import CPU, CPUS, CPUSET, MEMORY, PIDS, Cgroups
 from placer.node.errors import RefusedByNodeError
 from placer.node.state import OBSERVE_ONLY, AppliedStateFolder
@@ -50,7 +50,7 @@ def until(says: Callable[[], object], expected: object) -> None:
 class Kernel(Protocol):
     """Cgroups that another process can use, too."""
 
-    files: CgroupFiles
+    files: CgroupFilesystem
     document: NodePlacement
     root: str
 
@@ -64,7 +64,7 @@ class Folder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "cgroup"
         self.folder.mkdir()
-        self.files: CgroupFiles = FolderCgroups(self.folder)
+        self.files: CgroupFilesystem = FolderCgroups(self.folder)
         self.document = a_document(*pods("1"))
         self.root = "placer"
 
@@ -77,7 +77,7 @@ class Host:
     """This machine's own cgroups of version 1."""
 
     def __init__(self) -> None:
-        self.files: CgroupFiles = v1_files()
+        self.files: CgroupFilesystem = v1_files()
         cpus = Cgroups(self.files).effective("", CPUS)
         self.document = a_document(*pods("1"), node=a_node(max(cpus) + 1, 1))
         self.root = f"placer-agent-{os.getpid()}"

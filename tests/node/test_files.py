@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from placer.node import cgroup_files
-from placer.node.cgroup_files import KernelCgroupFileAccess
+from placer.node.cgroup_files import KernelCgroupFilesystem
 
 HOST = Path("/sys/fs/cgroup/cpuset")
 
@@ -27,7 +27,7 @@ def test_reads_writes_and_lists(folder: Path) -> None:
     """
     What was written is read again without its line end; cgroups are listed by name.
     """
-    cgroups = KernelCgroupFileAccess(2, {"": folder})
+    cgroups = KernelCgroupFilesystem(2, {"": folder})
     (folder / "pods/cpuset.cpus").touch()
     cgroups.write("pods/cpuset.cpus", "0-1")
     cgroups.make_directory("pods/b")
@@ -46,7 +46,7 @@ def test_a_path_cannot_leave_the_mount(folder: Path, path: str) -> None:
     A path that is not plain names below the root is refused before anything is opened.
     """
     with pytest.raises(ValueError, match="got the path"):
-        KernelCgroupFileAccess(2, {"": folder}).read(path)
+        KernelCgroupFilesystem(2, {"": folder}).read(path)
 
 
 @pytest.mark.parametrize("path", ["link/cpuset.cpus", "file"])
@@ -58,7 +58,7 @@ def test_no_symbolic_link_is_followed(folder: Path, path: str) -> None:
     (folder / "file").symlink_to(folder / "cpuset.cpus")
 
     with pytest.raises(OSError, match=r"symbolic links|Not a directory"):
-        KernelCgroupFileAccess(2, {"": folder}).write(path, "0")
+        KernelCgroupFilesystem(2, {"": folder}).write(path, "0")
 
     assert (folder / "cpuset.cpus").read_text() == "0-3\n"
 
@@ -70,7 +70,7 @@ def test_a_folder_that_is_no_cgroupfile_system_of_is_refused(tmp_path: Path) -> 
     (tmp_path / "cpuset.cpus").touch()
 
     with pytest.raises(OSError, match="is no cgroup v2 file system") as error:
-        KernelCgroupFileAccess(2, {"": tmp_path}).write("cpuset.cpus", "0")
+        KernelCgroupFilesystem(2, {"": tmp_path}).write("cpuset.cpus", "0")
 
     assert error.value.errno == errno.EMEDIUMTYPE
     assert (tmp_path / "cpuset.cpus").read_text() == ""
@@ -81,7 +81,7 @@ def test_an_error_names_the_whole_path(folder: Path) -> None:
     A file of a missing cgroup is named by its path, not by its last part.
     """
     with pytest.raises(FileNotFoundError, match=r"none") as error:
-        KernelCgroupFileAccess(2, {"": folder}).read("pods/none/cpuset.cpus")
+        KernelCgroupFilesystem(2, {"": folder}).read("pods/none/cpuset.cpus")
 
     assert error.value.filename == "pods/none/cpuset.cpus"
 
@@ -90,7 +90,7 @@ def test_a_controller_without_a_mount_is_missing(folder: Path) -> None:
     """
     On version 1 the first part of a path is a controller; one that is not mounted is missing.
     """
-    cgroups = KernelCgroupFileAccess(1, {"cpuset": folder})
+    cgroups = KernelCgroupFilesystem(1, {"cpuset": folder})
 
     assert not cgroups.exists("memory/pods")
     with pytest.raises(FileNotFoundError, match="controller 'memory'"):
@@ -102,4 +102,4 @@ def test_the_hosts_cpuset_is_read() -> None:
     """
     The root cpuset of this machine says which CPUs there are.
     """
-    assert KernelCgroupFileAccess(1, {"cpuset": HOST}).read("cpuset/cpuset.cpus") != ""
+    assert KernelCgroupFilesystem(1, {"cpuset": HOST}).read("cpuset/cpuset.cpus") != ""

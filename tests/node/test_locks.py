@@ -11,7 +11,7 @@ import pytest
 
 from node.fake_cgroupfs import FakeV1, FakeV2
 from placer.node import locks
-from placer.node.cgroup_files import KernelCgroupFileAccess
+from placer.node.cgroup_files import KernelCgroupFilesystem
 from placer.node.cgroups import Cgroups
 from placer.node.errors import RefusedByNodeError
 
@@ -67,7 +67,7 @@ def test_a_tree_is_the_same_wherever_it_is_mounted(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "one")
     one, two, again = (
-        KernelCgroupFileAccess(2, {"": tmp_path / name}).identity()
+        KernelCgroupFilesystem(2, {"": tmp_path / name}).identity()
         for name in ("one", "two", "link")
     )
 

@@ -9,7 +9,7 @@ import pytest
 
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
-from placer.node.cgroup_files import KernelCgroupFileAccess
+from placer.node.cgroup_files import KernelCgroupFilesystem
 from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, Cgroups
 from placer.node.errors import RefusedByNodeError
 from placer.node.host import HostMachine
@@ -23,7 +23,7 @@ LSE, LS, BE = QosClass.LSE, QosClass.LS, QosClass.BE
 HOST = HostMachine("n0")
 
 
-def v1_files() -> KernelCgroupFileAccess:
+def v1_files() -> KernelCgroupFilesystem:
     """The host's cgroup files, or a reason to skip."""
     if os.geteuid() != 0:
         pytest.skip("only root may write the host's cgroups")
@@ -41,7 +41,7 @@ def v1_files() -> KernelCgroupFileAccess:
 class Machine:
     """The host, its cgroups below a root of our own, and processes in them."""
 
-    def __init__(self, files: KernelCgroupFileAccess, folder: Path) -> None:
+    def __init__(self, files: KernelCgroupFilesystem, folder: Path) -> None:
         self.cgroups = Cgroups(files)
         self.files = files
         self.root = f"placer-test-{os.getpid()}"

@@ -27,7 +27,7 @@ from placer.plan.growth import (
 from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion
 from placer.plan.to_json import growth_to_json
-from placer.sweep.workers import InProcessSweepWorker, LocalProcessSweepWorkers, SweepWorkers
+from placer.sweep.workers import InProcessSweepWorker, LocalProcessSweepWorkers, SweepBackend
 from placer_cli.commands.schema import SchemaDocumentKind, schema_of
 from placer_models.cluster import Instance, Node
 from plan_worlds import lone, machine, spec, tiny_question
@@ -53,7 +53,7 @@ def question(*, there: int = 0, most: int | None = None) -> PlanQuestion:
     )
 
 
-def curve_of(asked: PlanQuestion, workers: SweepWorkers | None = None) -> GrowthCurve:
+def curve_of(asked: PlanQuestion, workers: SweepBackend | None = None) -> GrowthCurve:
     return solve_plan_at_scales({"": asked}, SCALES, work_limit=WORK, workers=workers)
 
 
@@ -129,7 +129,7 @@ def test_the_curve_is_the_same_bytes_on_all_workers(
     """
     With a work limit and one thread a solve.
     """
-    workers: SweepWorkers = LocalProcessSweepWorkers(2)
+    workers: SweepBackend = LocalProcessSweepWorkers(2)
     if kind == "Dask":
         workers = request.getfixturevalue("cluster").workers()
     asked = replace(question(there=6), offers=(*question().offers,))

@@ -9,7 +9,7 @@ import pytest
 
 from placer.explain.least_less import ReducibleResourceAsk
 from placer.plan import plan, pod_mends
-from placer.plan.answer import NoPlanExists, NoPlanFound, OffersRunOut, PlanAnswer
+from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PodsShortOfOffers
 from placer.plan.mending import QuestionChangeSearch
 from placer.plan.plan import buy
 from placer.plan.pod_mends import LESS_ASKED
@@ -32,7 +32,7 @@ def _question(*specs: PodSpec) -> PlanQuestion:
 
 def _short(question: PlanQuestion) -> NoPlanExists:
     titles = [gang.pods[0].title for gang in question.instance.gangs]
-    return NoPlanExists(short=tuple(OffersRunOut(title, 1) for title in titles))
+    return NoPlanExists(short=tuple(PodsShortOfOffers(title, 1) for title in titles))
 
 
 def _none(_: PlanQuestion) -> PlanAnswer:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from placer.quota.filter import (
     ClassRequest,
-    DecodedQuotas,
+    FieldByFieldQuotas,
     GuardBitQuotas,
     SortedFreeQuotas,
     decode_class_quotas,
@@ -15,7 +15,7 @@ from placer.quota.filter import (
 from placer.quota.store import ClassQuotasOnNode, QuotaStore
 from placer_models.quota import BitPackedQuotas, IllegalQuotaError
 
-FORMS = (DecodedQuotas, GuardBitQuotas, SortedFreeQuotas)
+FORMS = (FieldByFieldQuotas, GuardBitQuotas, SortedFreeQuotas)
 
 
 @st.composite
@@ -82,6 +82,6 @@ def test_nodes_that_disagree_about_the_width_are_refused() -> None:
         IllegalQuotaError, match="fields of 64 bits; nodes are filtered by 63 at most"
     ):
         decode_class_quotas([BitPackedQuotas.of([1], 64)])
-    for form in (DecodedQuotas, GuardBitQuotas):
+    for form in (FieldByFieldQuotas, GuardBitQuotas):
         with pytest.raises(IllegalQuotaError, match="a quota is outside 0 to 31"):
             form(np.array([[32]]), 5)

@@ -12,7 +12,7 @@ from answers import expect
 from placer.quota.choose import SCORED, ClassUse, choose_node, strategy_score_of_shares
 from placer.quota.filter import (
     ClassRequest,
-    DecodedQuotas,
+    FieldByFieldQuotas,
     FreeQuotas,
     GuardBitQuotas,
     SortedFreeQuotas,
@@ -103,7 +103,7 @@ def test_a_field_is_as_wide_as_the_largest_quota(row: dict[str, Any]) -> None:
 
 
 @rows("filter")
-@pytest.mark.parametrize("form", [DecodedQuotas, GuardBitQuotas, SortedFreeQuotas])
+@pytest.mark.parametrize("form", [FieldByFieldQuotas, GuardBitQuotas, SortedFreeQuotas])
 def test_enough_devices_have_enough(row: dict[str, Any], form: Any) -> None:
     """
     B10, B11: devices that have the amount free count, the sum over devices does not.

@@ -22,8 +22,8 @@ from placer.search.exchanges.move_rules import (
 from placer.search.exchanges.swaps import (
     BinsWithItems,
     compiled_or_plain_sweeps,
-    exchange_in_threads,
     exchange_until_all_fit,
+    exchange_until_all_fit_in_threads,
 )
 from placer.search.exchanges.sweeps import BinArrays, Slots, anneal_with_numpy
 from placer.search.options import SolveOptions
@@ -201,7 +201,9 @@ def test_the_first_stream_that_settles_counts() -> None:
             budget = Budget(SolveOptions(workers=3, seed=1, work_limit=100))
             found = replace(crowd, slots=crowd.slots.copy())
 
-            assert exchange_in_threads(found, 24, streams, budget, run) is any(settled)
+            assert exchange_until_all_fit_in_threads(found, 24, streams, budget, run) is any(
+                settled
+            )
             assert (found.slots == alone[best].slots).all()
             spent.add(budget.spent_work)
 
@@ -216,7 +218,7 @@ def test_work_that_is_spent_ends_the_runs() -> None:
     crowd = crowd_of(some_bins(1))
     crowd.room = crowd.room * 0.1
 
-    assert not exchange_in_threads(crowd, 10**9, [1, 2], budget, anneal_with_numpy)
+    assert not exchange_until_all_fit_in_threads(crowd, 10**9, [1, 2], budget, anneal_with_numpy)
 
 
 def test_without_numba_sweeps_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:

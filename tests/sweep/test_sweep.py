@@ -15,7 +15,7 @@ from placer.sweep.sweep import run_tasks
 from placer.sweep.workers import (
     InProcessSweepWorker,
     LocalProcessSweepWorkers,
-    SweepWorkers,
+    SweepBackend,
     SweepWorkersError,
     make_sweep_workers,
 )
@@ -36,7 +36,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 @pytest.fixture(params=["this process", "local processes", DASK])
-def workers(request: pytest.FixtureRequest) -> SweepWorkers:
+def workers(request: pytest.FixtureRequest) -> SweepBackend:
     """Each kind of workers, two where there can be more than one."""
     match request.param:
         case "this process":
@@ -48,7 +48,7 @@ def workers(request: pytest.FixtureRequest) -> SweepWorkers:
             return cluster.workers()
 
 
-def test_results_come_in_the_order_of_the_tasks(workers: SweepWorkers, tmp_path: Path) -> None:
+def test_results_come_in_the_order_of_the_tasks(workers: SweepBackend, tmp_path: Path) -> None:
     counts: list[int] = []
     tasks = told(tmp_path, 9)
 
@@ -60,11 +60,11 @@ def test_results_come_in_the_order_of_the_tasks(workers: SweepWorkers, tmp_path:
     assert all(len(task.begun) == 1 for task in tasks)
 
 
-def test_no_task_is_no_work(workers: SweepWorkers) -> None:
+def test_no_task_is_no_work(workers: SweepBackend) -> None:
     assert run_tasks(square, [], workers).done == ()
 
 
-def test_an_error_of_a_task_ends_the_sweep(workers: SweepWorkers, tmp_path: Path) -> None:
+def test_an_error_of_a_task_ends_the_sweep(workers: SweepBackend, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no task 0"):
         run_tasks(wrong, told(tmp_path, 1), workers)
 
@@ -76,7 +76,7 @@ def test_a_worker_killed_in_the_middle_costs_no_result(
     """
     The task that the dead one was at begins again elsewhere, and counts once.
     """
-    workers: SweepWorkers = (
+    workers: SweepBackend = (
         LocalProcessSweepWorkers(2)
         if kind == "local processes"
         else request.getfixturevalue("cluster").workers()
@@ -113,7 +113,7 @@ def test_a_task_that_kills_every_worker_is_told_of(tmp_path: Path) -> None:
     assert swept.lost
 
 
-def test_a_halt_keeps_what_is_done(workers: SweepWorkers, tmp_path: Path) -> None:
+def test_a_halt_keeps_what_is_done(workers: SweepBackend, tmp_path: Path) -> None:
     """
     Tasks that hear of it end with what they have, where they run on this machine; others are
     given up. None begins after it.

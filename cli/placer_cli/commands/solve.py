@@ -229,10 +229,10 @@ def _solve(
     would_do: Sequence[tuple[str, str, str]] = ()
     if form is Format.TABLE:
         from placer_cli.draw.answer import draw_answer
-        from placer_cli.draw.canvas import canvas_of
+        from placer_cli.draw.canvas import canvas_of_console
 
         console = result_console()
-        canvas = canvas_of(console)
+        canvas = canvas_of_console(console)
         drawn = draw_answer(answer, problem, options, canvas, every_tier=tiers, every_reason=every)
         console.print(drawn)
         left_s = options.time_limit_s - (monotonic() - started_s - read_s)

@@ -74,6 +74,6 @@ class Canvas:
     marks: MarkCharacters = UNICODE
 
 
-def canvas_of(console: Console) -> Canvas:
+def canvas_of_console(console: Console) -> Canvas:
     """Return the canvas that a console offers."""
     return Canvas(console.width, ASCII if console.options.ascii_only else UNICODE)

@@ -18,7 +18,7 @@ from placer_cli.draw.blocks import (
 )
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
-from placer_cli.draw.texts import ids_text, joined_by_dots, memory_text
+from placer_cli.draw.texts import ids_text, joined_by_spaced_dots, memory_text
 from placer_cli.draw.threads import CellOf, StyledMark, one_line_width, thread_rows
 from placer_models.cluster import Machine
 from placer_models.device import GPU, Device
@@ -184,7 +184,7 @@ def title_of_numa_block(block: DrawnNumaNode, canvas: Canvas) -> tuple[str, str]
     if node is None:
         return "no NUMA node", ""
     pages = [f"{h.count}x{memory_text(h.page_bytes)} pages" for h in node.hugepages if h.count]
-    return f"NUMA {node.id}", joined_by_dots(
+    return f"NUMA {node.id}", joined_by_spaced_dots(
         [memory_text(node.memory_bytes), *pages], canvas.marks.dot
     )
 

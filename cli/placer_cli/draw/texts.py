@@ -122,7 +122,7 @@ def _host_list(before: str, digits: Sequence[str]) -> str:
     return f"{before}[{listed}] ({len(digits):,})"
 
 
-def joined_by_dots(parts: Iterable[str], dot: str) -> str:
+def joined_by_spaced_dots(parts: Iterable[str], dot: str) -> str:
     """Join the parts that are not empty by a dot with room around it."""
     return f" {dot} ".join(part for part in parts if part)
 

@@ -28,7 +28,7 @@ from placer_cli.report.option import ReportFile, refuse_bad_report_path, report_
 if TYPE_CHECKING:
     from placer.plan.answer import PlanAnswer
     from placer.plan.question import PlanQuestion
-    from placer.sweep.workers import SweepWorkers
+    from placer.sweep.workers import SweepBackend
 
 MOST_WORK = 10_000_000
 MOST_PODS = 1_000_000
@@ -136,7 +136,7 @@ def _buy(
     work_limit: int | None,
     form: Format,
     report: Path | None,
-    sweep_workers: "SweepWorkers",
+    sweep_workers: "SweepBackend",
     *,
     each: bool,
 ) -> "list[PlanAnswer]":
@@ -248,7 +248,7 @@ def _sent(
     seconds: float,
     threads: int,
     work_limit: int | None,
-    workers: "SweepWorkers",
+    workers: "SweepBackend",
     stop: Callable[[], bool],
     tell: Callable[[str], None],
 ) -> "list[PlanAnswer]":

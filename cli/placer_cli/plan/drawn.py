@@ -12,8 +12,8 @@ from placer.plan.answer import (
     BindingResource,
     NoPlanExists,
     NoPlanFound,
-    OffersRunOut,
     PlanAnswer,
+    PodsShortOfOffers,
     PurchasePlan,
     QuestionChange,
 )
@@ -189,7 +189,7 @@ def _unplaced(one: Unplaced) -> Text:
     return Text(f"{pod_or_gang_title(one.namespace, one.name)}: {'; '.join(one.reasons)}", BAD)
 
 
-def _short(short: OffersRunOut) -> str:
+def _short(short: PodsShortOfOffers) -> str:
     """Say who has no place, in which scenario and after which loss."""
     where = f" ({short.case})" if short.case else ""
     if not short.pod:

@@ -25,7 +25,7 @@ from placer_models.pod import Pod
 if TYPE_CHECKING:
     from placer.plan.fit import FitCountTask
     from placer.plan.fit_answer import FitCount
-    from placer.sweep.workers import SweepWorkers
+    from placer.sweep.workers import SweepBackend
     from placer_models.whatif.change import InstanceChange
 
 
@@ -86,7 +86,7 @@ def _fit(
     excluded: Sequence[str],
     texts: Sequence[str],
     seconds: float,
-    workers: "SweepWorkers",
+    workers: "SweepBackend",
 ) -> "list[FitCount]":
     """Read, count and print; return what was counted."""
     from placer.pod_shape import read_pod_shape

@@ -14,13 +14,13 @@ from placer_cli.plan.sweeping import workers_errors_as_usage
 if TYPE_CHECKING:
     from placer.plan.growth import GrowthCurve
     from placer.plan.question import PlanQuestion
-    from placer.sweep.workers import SweepWorkers
+    from placer.sweep.workers import SweepBackend
 
 
 def solve_and_print_growth(
     question: "PlanQuestion",
     growth: str,
-    workers: "SweepWorkers",
+    workers: "SweepBackend",
     seconds: float,
     threads: int | None,
     work_limit: int | None,

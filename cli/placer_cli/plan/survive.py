@@ -23,7 +23,7 @@ from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filt
 
 if TYPE_CHECKING:
     from placer.plan.survive import SurvivalAnswer
-    from placer.sweep.workers import SweepWorkers
+    from placer.sweep.workers import SweepBackend
 
 MOST_NODES = 100
 
@@ -86,7 +86,7 @@ def _survive(
     move_budget: int,
     plan: Path | None,
     seconds: float,
-    workers: "SweepWorkers",
+    workers: "SweepBackend",
 ) -> "SurvivalAnswer":
     """Read, lose and print; return what became of it."""
     from placer.load import load_offers

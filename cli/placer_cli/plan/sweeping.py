@@ -9,7 +9,7 @@ import typer
 from placer_cli.options import MOST_WORKERS, number_option
 
 if TYPE_CHECKING:
-    from placer.sweep.workers import SweepWorkers
+    from placer.sweep.workers import SweepBackend
 
 LEAST_S = 0.1
 """With fewer seconds than this no plan is searched."""
@@ -35,7 +35,7 @@ ExecutorAddress = Annotated[
 ]
 
 
-def sweep_workers_from_options(processes: int | None, address: str | None) -> "SweepWorkers":
+def sweep_workers_from_options(processes: int | None, address: str | None) -> "SweepBackend":
     """Return the workers that the options name; usage errors are told as such."""
     from placer.sweep.workers import make_sweep_workers
 

@@ -28,7 +28,7 @@ from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
-class CellVariables:
+class AssignmentCellsVariables:
     """The cells that the pods of an assignment use, and what they have there.
 
     Attributes:
@@ -43,19 +43,19 @@ class CellVariables:
     pinned: tuple[tuple[Expression, ...], ...]
 
 
-def existing_cell_vars(assignment: Assignment) -> CellVariables:
+def existing_cell_vars(assignment: Assignment) -> AssignmentCellsVariables:
     """Return the cells that the pods use, and what they have there."""
-    goods = assignment.part(CellVariables)
+    goods = assignment.part(AssignmentCellsVariables)
     assert goods is not None, "every assignment has them"
     return goods
 
 
-def cell_vars(model: CpModel, problem: Problem, assignment: Assignment) -> CellVariables:
+def cell_vars(model: CpModel, problem: Problem, assignment: Assignment) -> AssignmentCellsVariables:
     """Create the variables of an assignment."""
     cells, name = problem.nodes[assignment.node].cells, assignment.name
     needs = assignment.shape.in_cells
     used = _used(model, problem.nodes[assignment.node], assignment)
-    return CellVariables(
+    return AssignmentCellsVariables(
         used,
         tuple(
             _pinned(model, held, need, assignment, used, f"pinned{dimension}[{name}")

@@ -116,6 +116,6 @@ def cpu_ids_text(cpus: Collection[int]) -> str:
     return f"CPU{'' if len(cpus) == 1 else 's'} {format_cpu_list(cpus)}"
 
 
-def cpus_with_verb(cpus: Collection[int]) -> str:
+def cpu_ids_with_verb(cpus: Collection[int]) -> str:
     """Return ``CPU 3 is`` or ``CPUs 3-5 are``."""
     return f"{cpu_ids_text(cpus)} {'is' if len(cpus) == 1 else 'are'}"

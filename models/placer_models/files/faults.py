@@ -12,7 +12,7 @@ from placer_models.files.tree import (
     field_line_number,
     field_path_text,
     part_at,
-    walk_path,
+    steps_along_path,
 )
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class DocumentLocation:
     @property
     def exists(self) -> bool:
         """Whether something is written there."""
-        walked = walk_path(self.document.tree, self.path)
+        walked = steps_along_path(self.document.tree, self.path)
         return tuple(step for step, _, _ in walked) == self.path
 
     @property

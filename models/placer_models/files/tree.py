@@ -212,7 +212,9 @@ def is_blank_scalar(tree: Tree) -> bool:
     )
 
 
-def walk_path(tree: Tree, path: Sequence[str | int]) -> Iterator[tuple[str | int, Tree, int]]:
+def steps_along_path(
+    tree: Tree, path: Sequence[str | int]
+) -> Iterator[tuple[str | int, Tree, int]]:
     """Yield each step along the path from the root, with its part and its line.
 
     Steps that the tree does not have are passed over.
@@ -234,12 +236,12 @@ def walk_path(tree: Tree, path: Sequence[str | int]) -> Iterator[tuple[str | int
 
 def part_at(tree: Tree, path: Sequence[str | int]) -> Tree:
     """Return the deepest part along the path that exists."""
-    return [tree, *(part for _, part, _ in walk_path(tree, path))][-1]
+    return [tree, *(part for _, part, _ in steps_along_path(tree, path))][-1]
 
 
 def field_line_number(tree: Tree, path: Sequence[str | int]) -> int:
     """Return the line of the deepest part along the path that exists."""
-    return [tree.line, *(line for _, _, line in walk_path(tree, path))][-1]
+    return [tree.line, *(line for _, _, line in steps_along_path(tree, path))][-1]
 
 
 def describe_part(tree: Tree) -> str:

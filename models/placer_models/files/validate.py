@@ -24,8 +24,8 @@ from placer_models.files.tree import (
     field_line_number,
     is_blank_scalar,
     part_at,
+    steps_along_path,
     tree_to_json,
-    walk_path,
 )
 
 Model = TypeVar("Model", bound=Part)
@@ -198,7 +198,7 @@ def _empty_fields(tree: Tree, path: Path = ()) -> Iterator[Path]:
 
 def _part(tree: Tree, loc: Sequence[str | int]) -> tuple[Path, Tree]:
     """Return the part that an error is about, and its path; tags of unions are passed over."""
-    walked = list(walk_path(tree, loc))
+    walked = list(steps_along_path(tree, loc))
     if not walked:
         return (), tree
     return tuple(step for step, _, _ in walked), walked[-1][1]

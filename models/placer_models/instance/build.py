@@ -89,12 +89,12 @@ class ExtraInstanceParts:
     """
 
     nodes: tuple[tuple[NodePart, DocumentLocation], ...]
-    demand: tuple["WaitingPodParts", ...]
+    demand: tuple["WaitingPodAndGangParts", ...]
     faults: Faults
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingPodParts:
+class WaitingPodAndGangParts:
     """What waits, as a part of a document says it, and where its lists stand."""
 
     pods: Sequence[PodPart]
@@ -300,7 +300,7 @@ def _build(
     waiting = GangReader(pods, levels.known)
     gangs: list[Gang] = []
     asked = [
-        WaitingPodParts(
+        WaitingPodAndGangParts(
             file.pods, [(gang, place.at("gangs", i)) for i, gang in enumerate(file.gangs)], place
         )
         for file, place in files

@@ -10,10 +10,10 @@ from placer_models.instance.pods import InstancePodReader, UniqueNameCheck, pod_
 from placer_models.instance.schema import (
     GangGroupPart,
     GangPart,
+    GangTopologyPart,
     PodPart,
     RunningGangPart,
     RunningPart,
-    TogetherPart,
 )
 from placer_models.network import NODE_LEVEL, LevelRule, LevelRuleKind
 from placer_models.placement import NamespacedName
@@ -135,13 +135,13 @@ class RunningGangReader:
         return tuple(gang for gang, _ in self._gangs.values())
 
 
-def gather_of(part: TogetherPart) -> GatherLevel | None:
+def gather_of(part: GangTopologyPart) -> GatherLevel | None:
     """Return `GatherLevel.NODE` if the gang must be on one node, else None."""
     return GatherLevel.NODE if part.gather and NODE_LEVEL in part.gather.required else None
 
 
 def level_rules(
-    part: TogetherPart, known: Collection[str], place: DocumentLocation
+    part: GangTopologyPart, known: Collection[str], place: DocumentLocation
 ) -> tuple[LevelRule, ...]:
     """Return what a gang asks of levels, except that it must be on one node (`gather_of`)."""
     seen: dict[tuple[LevelRuleKind, str], Strength] = {}
@@ -165,7 +165,7 @@ def level_rules(
 
 
 def _written(
-    part: TogetherPart, place: DocumentLocation
+    part: GangTopologyPart, place: DocumentLocation
 ) -> Iterator[tuple[LevelRule, DocumentLocation]]:
     """Yield the rules in the order in which files are written."""
     for strength in (Strength.REQUIRED, Strength.PREFERRED):

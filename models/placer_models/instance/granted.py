@@ -24,7 +24,7 @@ DeviceMemory = Mapping[tuple[str, str, int], int]
 """(node, type, minor) -> bytes of the device's own memory."""
 
 
-def memory_of_devices(instance: Instance, placement: Placement) -> DeviceMemory:
+def memory_bytes_by_device(instance: Instance, placement: Placement) -> DeviceMemory:
     """Return the memory of the devices of every node where a share is held."""
     nodes = {place.node for place in placement.pods if any(g.share for g in place.devices)}
     return {

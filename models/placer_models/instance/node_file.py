@@ -13,13 +13,13 @@ from placer_models.files.part import DocumentMetadataPart, Id, Json, Name, Part
 from placer_models.files.validate import read_as
 from placer_models.instance.build import NODE_PLACEMENT, MachineFileReader, document_kind
 from placer_models.instance.defaults import defaults_to_dict, read_defaults
-from placer_models.instance.granted import memory_of_devices
+from placer_models.instance.granted import memory_bytes_by_device
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.instance.network import NetworkLevelReader
 from placer_models.instance.nodes import NodeReader, node_to_dict
 from placer_models.instance.placement_file import (
-    PlaceOnNodeEntry,
+    HeldOnNodeEntry,
     place_on_node_to_json,
     read_place,
 )
@@ -47,7 +47,7 @@ class NodePodPart(PodSpecPart):
     container_ids: dict[str, Id] = Field(
         default_factory=dict, description="The runtime's id of each container, by its name."
     )
-    placement: PlaceOnNodeEntry
+    placement: HeldOnNodeEntry
 
 
 class NodePlacementFile(Part):
@@ -140,7 +140,7 @@ def node_placement_document_to_dict(document: NodePlacement) -> Json:
     """Return the document as files write it: reading it back gives the same."""
     node = document.node
     held = Placement(tuple(pod.placement for pod in document.pods))
-    memory_of = memory_of_devices(Instance((node,), ()), held)
+    memory_of = memory_bytes_by_device(Instance((node,), ()), held)
     written: Json = {
         "apiVersion": API_VERSION,
         "kind": NODE_PLACEMENT,

@@ -17,7 +17,7 @@ from placer_models.instance.fields import CpuList, Minor
 from placer_models.instance.granted import (
     DeviceMemory,
     held_share_to_dict,
-    memory_of_devices,
+    memory_bytes_by_device,
     read_held_share,
 )
 from placer_models.instance.hugepages import pages_to_dict
@@ -154,13 +154,13 @@ class ContainerEntry(HeldEntry):
     name: str
 
 
-class PlaceOnNodeEntry(HeldEntry):
+class HeldOnNodeEntry(HeldEntry):
     """What one pod holds of its node."""
 
     containers: tuple[ContainerEntry, ...] = ()
 
 
-class PodEntry(PlaceOnNodeEntry):
+class PodEntry(HeldOnNodeEntry):
     """Where one pod runs."""
 
     name: str
@@ -267,7 +267,7 @@ def solve_answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str
     running = [runner.pod for runner in instance.running]
     order = {pod.key: i for i, pod in enumerate([*pods_of_gangs(instance.gangs), *running])}
     last = len(order)
-    memory_of = memory_of_devices(instance, placement)
+    memory_of = memory_bytes_by_device(instance, placement)
     return {
         "apiVersion": "placer/v1",
         "kind": "Placement",
@@ -309,10 +309,12 @@ def placement_from_document(document: DocumentInFile) -> Placement:
         InputError: The document is not a placement.
 
     """
-    return placement_with_file_claims(document)[0]
+    return placement_and_outcome_from_document(document)[0]
 
 
-def placement_with_file_claims(document: DocumentInFile) -> tuple[Placement, OutcomeInFile]:
+def placement_and_outcome_from_document(
+    document: DocumentInFile,
+) -> tuple[Placement, OutcomeInFile]:
     """Return the placement of a document, and the claims about it, which are not checked here.
 
     Raises:
@@ -408,7 +410,7 @@ def place_on_node_to_json(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
     held = held_to_dict(pod, pod.node, memory_of)
     return {
         "cpuset": format_cpu_list(pod.cpuset),
-        **PlaceOnNodeEntry.written(cpu_milli=held.pop("cpu_milli")),
+        **HeldOnNodeEntry.written(cpu_milli=held.pop("cpu_milli")),
         "containers": [
             {
                 "name": container.name,
@@ -422,7 +424,7 @@ def place_on_node_to_json(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
 
 
 def read_place(
-    entry: PlaceOnNodeEntry, whose: tuple[str, str, str | None, str], place: DocumentLocation
+    entry: HeldOnNodeEntry, whose: tuple[str, str, str | None, str], place: DocumentLocation
 ) -> PodPlacement:
     """Read what a pod holds of its node.
 

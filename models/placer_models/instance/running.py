@@ -14,7 +14,7 @@ from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.device_share import DeviceShare
-from placer_models.files.errors import cpus_with_verb, in_quotes, number_with_noun
+from placer_models.files.errors import cpu_ids_with_verb, in_quotes, number_with_noun
 from placer_models.files.faults import DocumentLocation
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.instance.functions import FunctionHolders, grants_with_virtual_functions
@@ -196,11 +196,11 @@ class RunningReader:
             ("offline", (cpus & topology.cpu.keys()) - topology.online),
         ):
             if wrong:
-                at.fault(f"{cpus_with_verb(wrong)} {what}; take others")
+                at.fault(f"{cpu_ids_with_verb(wrong)} {what}; take others")
         owners = self._held[node.name].cpus
         if twice := cpus & owners.keys():
             at.fault(
-                f"{cpus_with_verb(twice)} held by the running pod "
+                f"{cpu_ids_with_verb(twice)} held by the running pod "
                 f"{in_quotes(owners[min(twice)])} already; a CPU has one owner"
             )
         owners.update(dict.fromkeys(cpus, pod.title))

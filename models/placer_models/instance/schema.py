@@ -249,7 +249,7 @@ class LevelSpreadPart(StrengthPart):
     preferred: dict[Level, Count] = Field(default_factory=dict)
 
 
-class TogetherPart(Part):
+class GangTopologyPart(Part):
     """Where the members of a gang have to be, or would like to be, relative to each other."""
 
     name: Name
@@ -259,11 +259,11 @@ class TogetherPart(Part):
     multiples: dict[Level, Count] = Field(default_factory=dict)
 
 
-class RunningGangPart(TogetherPart):
+class RunningGangPart(GangTopologyPart):
     """A gang that runs, and what its members ask of each other's places."""
 
 
-class GangPart(TogetherPart):
+class GangPart(GangTopologyPart):
     """Pods that run together or not at all."""
 
     minimum: Count | None = None

@@ -24,7 +24,7 @@ def declared_feature_labels(status: ObjectFieldValue) -> Labels:
     return _labels(feature for feature in _NEEDED if feature in declared)
 
 
-def needed_feature_labels(spec: ObjectFieldValue) -> Labels:
+def needed_declared_feature_labels(spec: ObjectFieldValue) -> Labels:
     """Return the labels that the node of a pod must have for the features that the pod needs."""
     return _labels(_features_of(spec))
 

@@ -71,7 +71,7 @@ class DeviceObjectPart:
     holders: tuple[DeviceHolderInStatus, ...] = ()
 
 
-def device_part(found: Object) -> DeviceObjectPart:
+def device_object_part(found: Object) -> DeviceObjectPart:
     """Return the contents of a Device object.
 
     Raises:

@@ -3,7 +3,11 @@
 from placer_models.device import GPU
 from placer_models.device_request import DEVICE_RESOURCES, PERCENT_TYPES, WHOLE_GPUS
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import PodRequestContext, containers_of, device_amounts
+from placer_models.kubernetes.pod_containers import (
+    ClusterFactsForRequests,
+    containers_of,
+    device_amounts,
+)
 from placer_models.kubernetes.pod_spec import (
     ReadPodSpec,
     exclusive_policy_of,
@@ -16,7 +20,9 @@ from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 
 
-def read_illegal_pod_spec(part: KubePod, reading: PodRequestContext, cpus: int) -> ReadPodSpec:
+def read_illegal_pod_spec(
+    part: KubePod, reading: ClusterFactsForRequests, cpus: int
+) -> ReadPodSpec:
     """Return what counts of what such a pod asks for: all but devices and CPUs of its own.
 
     These it has as far as somebody names them. Its wishes about other pods count, too.
@@ -46,7 +52,7 @@ def read_illegal_pod_spec(part: KubePod, reading: PodRequestContext, cpus: int) 
     return ReadPodSpec(spec, limits_of(part), shared_milli=beyond)
 
 
-def device_types_asked(part: KubePod, reading: PodRequestContext) -> frozenset[str]:
+def device_types_asked(part: KubePod, reading: ClusterFactsForRequests) -> frozenset[str]:
     """Return the types of the devices that a pod asks for, whole or in part, rightly or not."""
     names = device_amounts(part, reading)
     return frozenset(map(_type_of, names))

@@ -123,7 +123,7 @@ def minors_from_device_names(devices: list[ListedDevice]) -> list[int]:
     return found
 
 
-def cpu_of_listed_device(listed: ListedDevice) -> ReportedCpu | None:
+def listed_device_as_cpu(listed: ListedDevice) -> ReportedCpu | None:
     """Return where the CPU of a device is, or None if the device is no CPU or says too little."""
     names = (
         (f"{CPU_DRIVER}/cpuID",),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from placer_models.host_ports import ANY_IP, HostPort, PortProtocol
-from placer_models.kubernetes.declared_features import needed_feature_labels
+from placer_models.kubernetes.declared_features import needed_declared_feature_labels
 from placer_models.kubernetes.node_affinity import node_affinity_of
 from placer_models.kubernetes.object_fields import ObjectFieldValue
 from placer_models.kubernetes.pod_terms import WrittenTerm, affinity_terms, spread_constraint_of
@@ -69,7 +69,7 @@ def placement_constraints_of(
     constraints = spec.get("topologySpreadConstraints").items()
     return PlacementConstraints(
         tuple(sorted(spec.get("nodeSelector").texts().items())),
-        needed_feature_labels(spec),
+        needed_declared_feature_labels(spec),
         node_affinity_of(affinity.get("nodeAffinity")),
         terms,
         tuple(spread_constraint_of(item, labels) for item in constraints),

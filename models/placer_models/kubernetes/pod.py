@@ -47,7 +47,7 @@ from placer_models.kubernetes.pod_claims import (
     claim_backed_extended_resources,
     pod_claims,
 )
-from placer_models.kubernetes.pod_class import QosAndPriorityClass, pod_class_of
+from placer_models.kubernetes.pod_class import QosAndPriorityClass, qos_and_priority_class_of
 from placer_models.kubernetes.pod_gang import GangRef, gang_of
 from placer_models.kubernetes.pod_volumes import NO_VOLUMES, PodVolumes, pod_volumes
 from placer_models.kubernetes.resources import (
@@ -208,7 +208,7 @@ def pod_part(found: Object) -> KubePod:
     return KubePod(
         identity=identity,
         containers=containers,
-        pod_class=pod_class_of(root),
+        pod_class=qos_and_priority_class_of(root),
         constraints=constraints,
         node=node,
         ended=root.get("status", "phase").text("") in ENDED,

@@ -63,7 +63,7 @@ class QosAndPriorityClass:
         return self.priority in (KoordinatorPriorityClass.BATCH, KoordinatorPriorityClass.FREE)
 
 
-def pod_class_of(root: ObjectFieldValue) -> QosAndPriorityClass:
+def qos_and_priority_class_of(root: ObjectFieldValue) -> QosAndPriorityClass:
     """Return the classes of a pod.
 
     Raises:

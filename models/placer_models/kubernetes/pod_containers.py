@@ -31,7 +31,7 @@ _Amounts = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class PodRequestContext:
+class ClusterFactsForRequests:
     """The facts about a cluster that are needed to read its pods' requests.
 
     Attributes:
@@ -56,7 +56,7 @@ class PodRequestContext:
 
 def containers_of(
     part: KubePod,
-    reading: PodRequestContext,
+    reading: ClusterFactsForRequests,
     *,
     with_limits: bool = False,
     with_devices: bool = True,
@@ -114,7 +114,7 @@ def containers_of(
     return tuple(containers), tuple(demands)
 
 
-def device_amounts(part: KubePod, reading: PodRequestContext) -> Counter[str]:
+def device_amounts(part: KubePod, reading: ClusterFactsForRequests) -> Counter[str]:
     """Return what a pod asks of devices, by name of the resource, summed over its containers."""
     found: Counter[str] = Counter()
     for one in _with_own(part):
@@ -152,7 +152,7 @@ def _with_own(part: KubePod) -> tuple[KubeContainer, ...]:
     return (KubeContainer(OF_THE_POD, role, itself, part.own_limits), *kept)
 
 
-def _devices(other: _Amounts, reading: PodRequestContext) -> dict[str, int]:
+def _devices(other: _Amounts, reading: ClusterFactsForRequests) -> dict[str, int]:
     """Return what is asked of devices that are known one by one, or of shares of them."""
     return {
         name: amount

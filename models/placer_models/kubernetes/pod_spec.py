@@ -16,7 +16,11 @@ from placer_models.kubernetes.names import (
 )
 from placer_models.kubernetes.object_fields import IllegalPodObjectError
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_containers import PodRequestContext, containers_of, device_amounts
+from placer_models.kubernetes.pod_containers import (
+    ClusterFactsForRequests,
+    containers_of,
+    device_amounts,
+)
 from placer_models.kubernetes.pod_devices import (
     device_scopes_asked,
     inexpressible_demands,
@@ -53,7 +57,7 @@ class ReadPodSpec:
 
 def read_kube_pod_spec(
     part: KubePod,
-    reading: PodRequestContext,
+    reading: ClusterFactsForRequests,
     *,
     owns_cpus: bool = False,
     select: Iterable[tuple[str, str]] = (),
@@ -192,7 +196,7 @@ def exclusive_policy_of(part: KubePod, qos: QosClass) -> tuple[ExclusivePolicy |
     return ExclusivePolicy(policy.value), Strength.REQUIRED if required else Strength.PREFERRED
 
 
-def pod_labels_seen_by_terms(part: KubePod, reading: PodRequestContext) -> Labels:
+def pod_labels_seen_by_terms(part: KubePod, reading: ClusterFactsForRequests) -> Labels:
     """Return the labels of a pod that terms about other pods look at."""
     found = {k: v for k, v in part.identity.labels.items() if k in reading.label_keys}
     if part.leaving and reading.around.some_leave:
@@ -203,7 +207,7 @@ def pod_labels_seen_by_terms(part: KubePod, reading: PodRequestContext) -> Label
 
 
 def _selector(
-    part: KubePod, qos: QosClass, more: Iterable[tuple[str, str]], reading: PodRequestContext
+    part: KubePod, qos: QosClass, more: Iterable[tuple[str, str]], reading: ClusterFactsForRequests
 ) -> tuple[tuple[str, str], ...]:
     """Return the labels that its node must have, those for known CPUs and NUMA nodes included."""
     selector = dict((*part.constraints.selector, *part.constraints.features, *more))

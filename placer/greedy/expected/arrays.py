@@ -24,7 +24,7 @@ from placer_models.records import record
 
 
 @record(frozen=True, slots=True)
-class DemandArrays:
+class ExpectedDemandArrays:
     """The shapes of a demand, and its streams.
 
     Attributes:
@@ -43,7 +43,7 @@ class DemandArrays:
     streams: Numbers
 
     @classmethod
-    def of(cls, demand: ExpectedDemand) -> "DemandArrays":
+    def of(cls, demand: ExpectedDemand) -> "ExpectedDemandArrays":
         """Return the arrays of a demand."""
         shapes = demand.shapes
         streams = np.array(expected_pod_streams(demand), dtype=np.int64)
@@ -85,7 +85,7 @@ def left_as_arrays(lefts: Sequence[NodeLeft]) -> LeftOnNodes:
 
 
 def filled_gpu_milli_by_arrays(
-    demand: DemandArrays,
+    demand: ExpectedDemandArrays,
     open_: NDArray[np.bool_],
     rows: Indices,
     lefts: LeftOnNodes,
@@ -146,7 +146,7 @@ def shape_prices_by_arrays(
     demand: ExpectedDemand, nodes: Sequence[EqualLeftNodes]
 ) -> tuple[int, ...]:
     """Return the prices that `expected_shape_prices` returns."""
-    shapes = DemandArrays.of(demand)
+    shapes = ExpectedDemandArrays.of(demand)
     cpu, memory, gpus = left_as_arrays([row.left for row in nodes])
     counts = np.array([row.nodes for row in nodes], dtype=np.int64)
     open_ = np.array([row.open for row in nodes], dtype=np.bool_).reshape(len(nodes), -1)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.expected.arrays import DemandArrays, LeftOnNodes
+from placer.greedy.expected.arrays import ExpectedDemandArrays, LeftOnNodes
 from placer.greedy.scorer import PodAsk
 from placer_models.demand import WHOLE_MILLI
 from placer_models.expected import MICRO, QUANTUM
@@ -28,7 +28,7 @@ class CompiledScores:
 
     def __init__(
         self,
-        demand: DemandArrays,
+        demand: ExpectedDemandArrays,
         open_: NDArray[np.bool_],
         rows: Indices,
         prices: tuple[int, ...],
@@ -116,7 +116,9 @@ def warm_up_compiled_scores() -> None:
     """Compile what is not compiled yet, or read it, by a score that nobody asked for."""
     one: Numbers = np.ones(1, dtype=np.int64)
     gpus: Numbers = np.full((1, 1), WHOLE_MILLI, dtype=np.int64)
-    demand = DemandArrays(one, WHOLE_MILLI * one, one, one, np.zeros((1, 1), dtype=np.int64))
+    demand = ExpectedDemandArrays(
+        one, WHOLE_MILLI * one, one, one, np.zeros((1, 1), dtype=np.int64)
+    )
     first: Indices = np.zeros(1, dtype=np.intp)
     scores = CompiledScores(demand, np.ones((1, 1), dtype=np.bool_), first, (1,))
     scores.lost(PodAsk(1, 1, 1, WHOLE_MILLI), LeftOnNodes(one, one, gpus), first)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
 from placer.greedy.expected.arrays import (
-    DemandArrays,
+    ExpectedDemandArrays,
     LeftOnNodes,
     filled_gpu_milli_by_arrays,
     left_as_arrays,
@@ -47,7 +47,7 @@ class UncompiledScores:
 
         """
         self._demand = demand
-        self._arrays = DemandArrays.of(demand)
+        self._arrays = ExpectedDemandArrays.of(demand)
         self._fills = [ExpectedGpuFills(demand, row) for row in open_]
         self._open: NDArray[np.bool_] = np.array(open_, dtype=np.bool_).reshape(len(open_), -1)
         self._rows = rows

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.expected.arrays import DemandArrays, LeftOnNodes
+from placer.greedy.expected.arrays import ExpectedDemandArrays, LeftOnNodes
 from placer.greedy.expected.loading import is_compiled_worth_loading, load_compiled_scores
 from placer.greedy.expected.plain_scores import UncompiledScores
 from placer.greedy.scorer import NodeScores, PodAsk, ScorerColumns
@@ -76,7 +76,10 @@ class ExpectedScorer:
         self._is_compiled = True  # Or it cannot be, which is not tried again.
         compiled: Callable[..., ExpectedScores] | None = load_compiled_scores()
         if compiled is not None:
-            arrays, open_ = DemandArrays.of(self._demand), np.array(self._open, dtype=np.bool_)
+            arrays, open_ = (
+                ExpectedDemandArrays.of(self._demand),
+                np.array(self._open, dtype=np.bool_),
+            )
             self._scores = compiled(arrays, open_, self._rows, prices)
 
     def epoch(self, free: ScorerColumns) -> Hashable:

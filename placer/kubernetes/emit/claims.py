@@ -11,7 +11,7 @@ from placer.kubernetes.emit.annotations import identifying_metadata
 from placer.kubernetes.emit.placed_pods import DumpWithPlacement, EmittedFile, EmittedPod
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.pod_claims import Label, ResolvedClaimRequest
-from placer.kubernetes.shared_claims import claim_holder_label
+from placer.kubernetes.shared_claims import pod_label_of_claim_holder
 from placer.kubernetes.summary import DumpSummary
 from placer_models.cpuset import CpuSet
 from placer_models.files.errors import InputError
@@ -162,7 +162,7 @@ def claim_patches(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
                 reserved.append(reserves)
             users.setdefault(key, []).append(one.part.identity)
             if claim.allocation is None and (
-                claim_holder_label(source.claim) not in _followed(one)
+                pod_label_of_claim_holder(source.claim) not in _followed(one)
             ):
                 mine = [handed for handed in given if handed[0].claim is claim]
                 status["allocation"] = claim_allocation(one.node.name, mine, dump.objects)
@@ -187,7 +187,7 @@ def _holders(dump: DumpWithPlacement) -> dict[NamespacedName, NamespacedName]:
         (one.pod.namespace, source.claim): one.pod.key
         for one in dump.pods
         for source in one.part.claims
-        if claim_holder_label(source.claim) in one.pod.spec.labels
+        if pod_label_of_claim_holder(source.claim) in one.pod.spec.labels
     }
 
 

@@ -9,14 +9,14 @@ from placer.node.discover.inventory import FoundDevices
 from placer.node.discover.kfd import read_kfd
 from placer.node.discover.machine_files import MachineFiles
 from placer.node.discover.nvidia import gpus_to_devices, read_nvidia_gpus
-from placer.node.discover.nvidia_smi import SmiText, run_smi, smi_devices
+from placer.node.discover.nvidia_smi import NvidiaSmiContents, run_smi, smi_devices
 from placer.node.discover.nvml import NoNvmlError, read_nvml
 from placer.node.discover.pci import pci_place_of
 from placer.node.discover.rdma import read_rdma
 from placer_models.device import GPU
 
 
-def discover_devices(files: MachineFiles, texts: Sequence[SmiText]) -> FoundDevices:
+def discover_devices(files: MachineFiles, texts: Sequence[NvidiaSmiContents]) -> FoundDevices:
     """Return the devices that drivers, sysfs and texts of nvidia-smi report.
 
     Raises:
@@ -53,7 +53,7 @@ def merged_devices(nvidia: FoundDevices, amd: FoundDevices, others: FoundDevices
     )
 
 
-def _nvidia(files: MachineFiles, texts: Sequence[SmiText]) -> FoundDevices:
+def _nvidia(files: MachineFiles, texts: Sequence[NvidiaSmiContents]) -> FoundDevices:
     """Return NVIDIA's GPUs: from the texts given, else NVML, else nvidia-smi, else the kernel."""
     where = partial(pci_place_of, files)
     if texts:

@@ -11,7 +11,7 @@ from placer.node.discover.inventory import FoundCpu, FoundNumaNode, HardwareInve
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import GPU
-from placer_models.files.errors import cpu_ids_text, cpus_with_verb
+from placer_models.files.errors import cpu_ids_text, cpu_ids_with_verb
 from placer_models.instance.machine_cores import group_number_by_cpu
 from placer_models.policy import CoreKind
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -308,7 +308,7 @@ def _packages(
     lost = [cpu.id for cpu in inventory.cpus if cpu.online and not cpu.package]
     if lost and keys:
         warnings.append(
-            f"nothing says of which package {cpus_with_verb(lost)}; "
+            f"nothing says of which package {cpu_ids_with_verb(lost)}; "
             "rule: of that of the NUMA node, or else the first"
         )
     return {

@@ -31,7 +31,7 @@ _NOTHING = ("", "N/A", "[N/A]", "None", "No")
 
 
 @dataclass(frozen=True, slots=True)
-class SmiText:
+class NvidiaSmiContents:
     """The contents of one text.
 
     Attributes:
@@ -53,7 +53,7 @@ def is_smi_text(path: Path) -> bool:
     return "\0" not in head and _OF_SMI.search(head) is not None
 
 
-def read_smi_file(path: Path) -> SmiText:
+def read_smi_file(path: Path) -> NvidiaSmiContents:
     """Return the contents of a file.
 
     Raises:
@@ -63,7 +63,7 @@ def read_smi_file(path: Path) -> SmiText:
     return read_smi(read_text(path), shown_file_name(path))
 
 
-def read_smi(text: str, source: str) -> SmiText:
+def read_smi(text: str, source: str) -> NvidiaSmiContents:
     """Return the contents of a text: the output of one of the commands, or of several.
 
     Raises:
@@ -81,10 +81,10 @@ def read_smi(text: str, source: str) -> SmiText:
             if error.line is None:
                 message = "expected what nvidia-smi -q, nvidia-smi -L or nvidia-smi topo -m prints"
             raise InputError(source, None, "", message) from None
-    return SmiText(source, gpus, matrix)
+    return NvidiaSmiContents(source, gpus, matrix)
 
 
-def run_smi() -> SmiText | None:
+def run_smi() -> NvidiaSmiContents | None:
     """Return the answer of this machine's nvidia-smi, or None if it is missing or has no answer."""
     command = shutil.which("nvidia-smi")
     if command is None:
@@ -107,7 +107,7 @@ def run_smi() -> SmiText | None:
     return read_smi("\n".join(texts), "nvidia-smi") if texts[0].strip() else None
 
 
-def smi_devices(texts: Sequence[SmiText], place_of: PlaceOf) -> FoundDevices:
+def smi_devices(texts: Sequence[NvidiaSmiContents], place_of: PlaceOf) -> FoundDevices:
     """Return the devices that the texts describe together: which they are and how they are linked.
 
     Raises:

@@ -78,7 +78,8 @@ def cgroup_settings(
     for page_bytes, size in target.hugepages:
         why = "the hugepages that it asks for" if size else "it asks for no hugepages of this size"
         found += [
-            CgroupSetting(HUGETLB, f, str(size), why) for f in hugetlb_files(page_bytes, version)
+            CgroupSetting(HUGETLB, f, str(size), why)
+            for f in hugetlb_file_names(page_bytes, version)
         ]
     text, why = NO_LIMIT[0], "it has no limit of processes"
     if limits.pids is not None:
@@ -87,7 +88,7 @@ def cgroup_settings(
     return tuple(found)
 
 
-def hugetlb_files(page_bytes: int, version: Literal[1, 2]) -> tuple[str, str]:
+def hugetlb_file_names(page_bytes: int, version: Literal[1, 2]) -> tuple[str, str]:
     """Return the files that limit hugepages of a size: those in use, and those reserved.
 
     Without the second, a process that maps too many is killed when it touches them.

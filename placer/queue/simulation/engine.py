@@ -15,7 +15,7 @@ from placer.queue.fairness import FairnessMeter
 from placer.queue.model import DEFAULT_GROUP, ChosenFlow, DispatchTicket, DispatchUnit, ReservedUnit
 from placer.queue.simulation.bounds import makespan_lower_bound_us, makespan_upper_bound_us
 from placer.queue.simulation.floor import SimulatedThreadLedger
-from placer.queue.simulation.forecast import CapacityForecast, ThreadsHeldUntil
+from placer.queue.simulation.forecast import FreeThreadsForecast, ThreadsHeldUntil
 from placer.queue.simulation.result import JobResult, SimulatedJobThread, SimulationResult
 from placer.queue.simulation.scenario import QueueScenario, SimulatedJob
 
@@ -101,7 +101,7 @@ class _Engine:
         while self._floor.free:
             steps = self._queue.explain(now_us)
             if self._gangs:
-                forecast = CapacityForecast(self._floor, self._held_until(now_us), now_us)
+                forecast = FreeThreadsForecast(self._floor, self._held_until(now_us), now_us)
                 chosen = self._queue.next_that_fits(now_us, forecast.fits, forecast)
             else:
                 chosen = self._queue.next(now_us)

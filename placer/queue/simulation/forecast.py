@@ -20,7 +20,7 @@ class ThreadsHeldUntil(NamedTuple):
     on: tuple[int, ...]
 
 
-class CapacityForecast:
+class FreeThreadsForecast:
     """What is known of the threads at one moment (`placer.queue.reservation.EndForecast`).
 
     Any thread of capacity suits any unit, so counts say it all. Capacity that comes and goes

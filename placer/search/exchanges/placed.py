@@ -22,7 +22,7 @@ from placer.search.exchanges.roomiest import RoomiestLotsModel
 from placer.search.exchanges.swaps import (
     BinsWithItems,
     compiled_or_plain_sweeps,
-    exchange_in_threads,
+    exchange_until_all_fit_in_threads,
 )
 from placer.search.exchanges.sweeps import anneal_with_numpy
 from placer.search.exchanges.wanted import LotExclusionOption, lot_exclusion_options
@@ -276,7 +276,7 @@ class _Search:
             rules=places.layer.rules.of_items(shapes, len(bins)),
         )
         streams = self.rng.integers(2**63, size=self.threads).tolist()
-        settled = exchange_in_threads(crowd, sweeps, streams, places.budget, self.run)
+        settled = exchange_until_all_fit_in_threads(crowd, sweeps, streams, places.budget, self.run)
         found = {
             every[number]: node
             for node, row in enumerate(crowd.slots[: len(columns.room)].tolist())

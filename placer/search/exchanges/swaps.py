@@ -140,7 +140,7 @@ def exchange_until_all_fit(
     return crowd.settled(loads)
 
 
-def exchange_in_threads(
+def exchange_until_all_fit_in_threads(
     crowd: BinsWithItems, sweeps: int, streams: Sequence[int], budget: Budget, run: Sweeps
 ) -> bool:
     """Settle the items once for each stream, at the same time, and keep what settles.

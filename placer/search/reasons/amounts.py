@@ -19,8 +19,8 @@ from placer.search.reasons.rule import (
     ReasonRule,
     Said,
     always_settled_by_counting,
-    demand_subject_key,
     nothing_per_numa_node,
+    rule_demand_key,
 )
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.pod import PodSpec, Resources
@@ -78,9 +78,7 @@ def _of_resource(resource: ResourceCountRule) -> ReasonRule:
         lacks=lacks,
         settles=always_settled_by_counting,
         amounts=amounts,
-        column=lambda demand, spec: (
-            demand_subject_key(demand, spec) if resource.whole <= 1 else None
-        ),
+        column=lambda demand, spec: rule_demand_key(demand, spec) if resource.whole <= 1 else None,
         is_amount=True,
         per_numa_node=nothing_per_numa_node,
     )
@@ -158,7 +156,7 @@ MEMORY = (
         ),
         settles=always_settled_by_counting,
         amounts=_memory_amounts,
-        column=demand_subject_key,
+        column=rule_demand_key,
         is_amount=True,
         per_numa_node=lambda _, asked, account: (
             (asked.spec.requests.memory_bytes, _memory_left(account))

@@ -13,10 +13,10 @@ from placer.search.reasons.rule import (
     PerNumaNode,
     ReasonRule,
     Said,
-    demand_subject_key,
-    demands_of_rule,
     nothing_per_numa_node,
+    only_demands_of_rule,
     owned_cpu_count,
+    rule_demand_key,
     rule_demand_text,
 )
 from placer_models.bound import numa_nodes_bound_to
@@ -123,7 +123,7 @@ def _pool_amounts(left_milli: int, spec: PodSpec) -> AskedAndLeft | None:
 def _pool_column(demand: RuleDemand, spec: PodSpec) -> Hashable:
     """Say that the amount decides if there is one: then a pool without CPUs has too little, too."""
     asks = spec.requests.cpu_milli > 0 and not spec.qos.owns_cpus
-    return demand_subject_key(demand, spec) if asks else None
+    return rule_demand_key(demand, spec) if asks else None
 
 
 def _milli(demand: RuleDemand, spec: PodSpec) -> str:
@@ -142,7 +142,7 @@ def say_which_pool_is_short(
     """Say which pool would be too small, whether the pod shares its CPUs or takes them away."""
     if spec.qos.owns_cpus:
         text = f"{demand.name} needs CPUs that the pod would own, {owned_cpu_count(spec)} of them"
-        return text, demands_of_rule("cpu-count", others)
+        return text, only_demands_of_rule("cpu-count", others)
     milli = spec.requests.cpu_milli
     if milli and demand.word == _WHOLE_NODE:
         return f"CPU: asks {milli / 1000:g}", ()
@@ -172,7 +172,7 @@ def _without_node_bind(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
 
 
 def _say_node_bind(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
-    if of_pod := demands_of_rule("cpu-bind", others):
+    if of_pod := only_demands_of_rule("cpu-bind", others):
         return f"node-cpu-bind: pod asks {spec.bind}, node has {demand.word}", of_pod
     full = demand.word == NodeBindPolicy.FULL_PCPUS_ONLY
     return _bound("node-cpu-bind", others, spec, full=full)
@@ -181,7 +181,9 @@ def _say_node_bind(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSp
 def _bound(rule: str, others: Sequence[RuleDemand], spec: PodSpec, *, full: bool) -> Said:
     policy = BindPolicy.FULL_PCPUS if full else BindPolicy.SPREAD_BY_PCPUS
     how = "in whole cores, to the very count" if full else "each on a core of its own"
-    return f"{rule} {policy} asks {_own_said(spec)} {how}", demands_of_rule("cpu-count", others)
+    return f"{rule} {policy} asks {_own_said(spec)} {how}", only_demands_of_rule(
+        "cpu-count", others
+    )
 
 
 def _apart_by(rule: str, policy: ExclusivePolicy) -> Callable[[PodOnNode], Iterable[RuleDemand]]:
@@ -201,7 +203,7 @@ def _not_exclusive(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
 
 def _say_apart(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     text = f"{demand.name} asks {_own_said(spec)} apart from other pods"
-    return text, demands_of_rule("cpu-count", others)
+    return text, only_demands_of_rule("cpu-count", others)
 
 
 def _on_arm(asked: PodOnNode) -> Iterator[RuleDemand]:
@@ -218,12 +220,12 @@ def _not_on_arm(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
 
 def _say_arm(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     if spec.constrained_burst:
-        burst = demands_of_rule("constrained-burst", others)
+        burst = only_demands_of_rule("constrained-burst", others)
         return f"arm-cpu-policy: {ARM} takes FullPCPUs, not ConstrainedBurst", burst
-    if exclusive := demands_of_rule("exclusive-cores", others):
+    if exclusive := only_demands_of_rule("exclusive-cores", others):
         return f"arm-cpu-policy: {ARM} takes NUMANodeLevel, not PCPULevel", exclusive
     text = f"arm-cpu-policy: {ARM} takes FullPCPUs, not SpreadByPCPUs"
-    return text, demands_of_rule("node-cpu-bind", others)
+    return text, only_demands_of_rule("node-cpu-bind", others)
 
 
 def _of_pool(

@@ -13,9 +13,9 @@ from placer.search.reasons.rule import (
     PerNumaNode,
     ReasonRule,
     Said,
-    demand_subject_key,
-    demands_of_type,
     listed_in_sentence,
+    only_demands_of_type,
+    rule_demand_key,
 )
 from placer_models.device import GPU, FunctionSelector, is_mig_instance
 from placer_models.device_share import DeviceShare, device_capacity_of, whole_device_amounts
@@ -250,7 +250,7 @@ def _without_functions(asked: PodOnNode, demand: RuleDemand) -> PodOnNode:
 def _say_functions(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     kind = demand.subject
     text = f"device-functions asks a virtual function of {spec.requests.count_of(kind)} {kind}"
-    return text, demands_of_type(kind, others)
+    return text, only_demands_of_type(kind, others)
 
 
 def _scopes(asked: PodOnNode) -> Iterator[RuleDemand]:
@@ -267,7 +267,7 @@ def _without_scope(asked: PodOnNode, demand: RuleDemand) -> PodOnNode:
 def _say_scope(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     kind = demand.subject
     count = spec.requests.count_of(kind)
-    return f"device-scope asks {count} {kind} within one {demand.word}", demands_of_type(
+    return f"device-scope asks {count} {kind} within one {demand.word}", only_demands_of_type(
         kind, others
     )
 
@@ -279,7 +279,7 @@ def _partition(asked: PodOnNode) -> Iterator[RuleDemand]:
 
 def _say_partition(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     text = f"partition asks a free one of {spec.requests.count_of(GPU)} gpu"
-    return text, demands_of_type(GPU, others)
+    return text, only_demands_of_type(GPU, others)
 
 
 def _joint(asked: PodOnNode) -> Iterator[RuleDemand]:
@@ -334,7 +334,7 @@ AMOUNTS = (
         lacks=_too_few_devices,
         settles=_is_alone,
         amounts=_device_amounts,
-        column=demand_subject_key,
+        column=rule_demand_key,
         is_amount=True,
         per_numa_node=_per_numa_node,
     ),

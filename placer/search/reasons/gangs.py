@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from placer.search.reasons.alone import PlaceableCount, count_placeable_pods
-from placer.search.reasons.guesses import depends_on_guessed_memory
+from placer.search.reasons.guesses import fit_depends_on_guessed_numa_nodes
 from placer.search.reasons.stages import NodesAtOccupancyStage
 from placer.state.out_of_time import OutOfTimeError, raise_if_out_of_time
 from placer_models.cluster import Instance, Node
@@ -77,7 +77,7 @@ def _hangs_on_guess(gangs: Sequence[Gang], stage: NodesAtOccupancyStage) -> bool
     """Return whether guesses about running pods may decide how many members have a place."""
     specs = {pod.spec for gang in gangs for pod in gang.pods}
     return any(
-        depends_on_guessed_memory(spec, node, running)
+        fit_depends_on_guessed_numa_nodes(spec, node, running)
         for node, running in zip(stage.nodes, stage.running, strict=True)
         for spec in specs
     )

@@ -20,12 +20,12 @@ def blocker_depends_on_guess(
 ) -> bool:
     """Return whether a blocker might not be there, were the memory of running pods elsewhere."""
     rules = [REASON_RULES[demand.rule] for demand in (blocker.demand, *blocker.others)]
-    return any(rule.binds_to_numa_nodes for rule in rules) and depends_on_guessed_memory(
+    return any(rule.binds_to_numa_nodes for rule in rules) and fit_depends_on_guessed_numa_nodes(
         spec, node, running, memory=any(rule.takes_memory for rule in rules)
     )
 
 
-def depends_on_guessed_memory(
+def fit_depends_on_guessed_numa_nodes(
     spec: PodSpec, node: Node, running: Iterable[RunningPod], *, memory: bool = True
 ) -> bool:
     """Return whether guesses may decide if a pod has a place on a node.

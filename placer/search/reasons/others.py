@@ -15,7 +15,7 @@ from placer.search.reasons.rule import (
     ReasonRule,
     Said,
     always_settled_by_counting,
-    demands_of_rule,
+    only_demands_of_rule,
     owned_cpu_count,
 )
 from placer_models.affinity import AffinityTerm
@@ -89,14 +89,14 @@ def _affinity_inside(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec)
     wanted = [t for t in spec.affinity if t.required and not t.apart and t.inside]
     places = " and ".join(dict.fromkeys(term.level.place for term in wanted))
     text = f"affinity asks a pod with {pod_labels_sought_text(wanted)} on each {places} of its CPUs"
-    return text, demands_of_rule("cpu-count", others)
+    return text, only_demands_of_rule("cpu-count", others)
 
 
 def _anti_affinity_inside(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     apart = [term for term in spec.affinity if term.required and term.apart and term.inside]
     whom = f"pods with {pod_labels_sought_text(apart)}" if apart else "pods that keep away from it"
     text = f"anti-affinity asks {number_with_noun(owned_cpu_count(spec), 'CPU')} apart from {whom}"
-    return text, demands_of_rule("cpu-count", others)
+    return text, only_demands_of_rule("cpu-count", others)
 
 
 ON_NODES = (

@@ -8,8 +8,8 @@ from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.rule import (
     ReasonRule,
     Said,
-    demands_of_rule,
     listed_in_sentence,
+    only_demands_of_rule,
     owned_cpu_count,
     rule_demand_text,
 )
@@ -90,8 +90,8 @@ def _say_burst(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) 
         text = (
             f"constrained-burst needs CPUs that the pod would own, {owned_cpu_count(spec)} of them"
         )
-        return text, demands_of_rule("cpu-count", others)
-    if pool := demands_of_rule("shared-pool", others):
+        return text, only_demands_of_rule("cpu-count", others)
+    if pool := only_demands_of_rule("shared-pool", others):
         cpus = number_with_noun(spec.requests.cpu_milli / 1000, "CPU")
         return f"constrained-burst asks {cpus} on NUMA nodes", pool
     return f"constrained-burst asks {_limit(demand, spec)}", ()
@@ -158,7 +158,7 @@ def build_alignment_reason_rule(rules: Mapping[str, ReasonRule]) -> ReasonRule:
                 ("device-share", "shares of devices"),
                 ("device-strategy", "devices by a strategy"),
             ):
-                if told := demands_of_rule(rule, others):
+                if told := only_demands_of_rule(rule, others):
                     return f"alignment: {what} are not parted among containers", told
         limit = () if spec.qos.owns_cpus else ("constrained-burst",)
         amounts = [d for d in others if rules[d.rule].is_amount or d.rule in limit]

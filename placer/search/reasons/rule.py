@@ -36,7 +36,7 @@ class AskedAndLeft(NamedTuple):
     unit: str
 
 
-def demand_subject_key(demand: RuleDemand, _: PodSpec) -> Hashable:
+def rule_demand_key(demand: RuleDemand, _: PodSpec) -> Hashable:
     """Tell columns of what is left apart by what the demand is about."""
     return demand.rule, demand.subject
 
@@ -118,12 +118,12 @@ def nothing_per_numa_node(_: RuleDemand, __: PodOnNode, ___: Account) -> PerNuma
     return 0, {}
 
 
-def demands_of_rule(rule: str, demands: Iterable[RuleDemand]) -> list[RuleDemand]:
+def only_demands_of_rule(rule: str, demands: Iterable[RuleDemand]) -> list[RuleDemand]:
     """Return those of some demands that are of a rule."""
     return [demand for demand in demands if demand.rule == rule]
 
 
-def demands_of_type(kind: str, demands: Iterable[RuleDemand]) -> list[RuleDemand]:
+def only_demands_of_type(kind: str, demands: Iterable[RuleDemand]) -> list[RuleDemand]:
     """Return those of some demands that are about a type of device."""
     return [demand for demand in demands if demand.subject == kind]
 

@@ -23,7 +23,7 @@ from placer.slots.workers.packing import slot_packing_problem, workers_taking_ne
 from placer.slots.workers.reserve import (
     least_new_workers_for_reserve,
     total_resources_of_workers,
-    workers_short,
+    workers_short_of_reserve,
 )
 from placer_models.goals import OPENED
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, Placement
@@ -245,7 +245,7 @@ def _allocation(
     stock = total_resources_of_workers(
         (rest, total) for rest, (_, total, _) in zip(free, there, strict=True)
     )
-    extra = workers_short(stock, spec, workers.reserve)
+    extra = workers_short_of_reserve(stock, spec, workers.reserve)
     if bound is not None:
         needs = Counter[ResourceProfile]()
         for _, _, profile, count in given:

@@ -13,7 +13,7 @@ from placer.slots.workers.schema import (
     WorkerPart,
     WorkersFile,
     WorkersSpecPart,
-    WorkerTotalPart,
+    WorkerTotalResourcesPart,
 )
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.validate import read_only_document
@@ -104,7 +104,10 @@ class _Builder:
         return self._spec(sized, part.resources or new.resources, place)
 
     def _spec(
-        self, sized: WorkersSpecPart | WorkerPart, total: WorkerTotalPart, place: DocumentLocation
+        self,
+        sized: WorkersSpecPart | WorkerPart,
+        total: WorkerTotalResourcesPart,
+        place: DocumentLocation,
     ) -> WorkerSpec:
         has = total.amounts()
         if has == ZERO:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer.slots.resources import ZERO, ResourceAmounts, add_amounts
 from placer.slots.workers.model import RequestedWorker, Workers
-from placer.slots.workers.reserve import total_resources_of_workers, workers_short
+from placer.slots.workers.reserve import total_resources_of_workers, workers_short_of_reserve
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def reconcile_workers(workers: Workers) -> WorkerChanges:
     """
 
     def suffices() -> bool:
-        return not workers_short(stock, workers.spec, workers.reserve)
+        return not workers_short_of_reserve(stock, workers.spec, workers.reserve)
 
     registered, pending = list(enumerate(workers.registered)), list(enumerate(workers.pending))
     stock = total_resources_of_workers((w.available, w.total) for _, w in registered if not w.idle)
@@ -57,7 +57,7 @@ def reconcile_workers(workers: Workers) -> WorkerChanges:
     return WorkerChanges(
         tuple(release_registered),
         tuple(release_pending),
-        workers_short(stock, workers.spec, workers.reserve),
+        workers_short_of_reserve(stock, workers.spec, workers.reserve),
     )
 
 

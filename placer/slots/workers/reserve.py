@@ -36,7 +36,9 @@ def total_resources_of_workers(
     return stock
 
 
-def workers_short(stock: WorkersFreeAndTotal, spec: WorkerSpec, reserve: WorkerReserve) -> int:
+def workers_short_of_reserve(
+    stock: WorkersFreeAndTotal, spec: WorkerSpec, reserve: WorkerReserve
+) -> int:
     """Return how many new workers the stock needs to make up the reserve.
 
     Raises:

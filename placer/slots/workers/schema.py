@@ -7,7 +7,7 @@ from placer.slots.schema import NOTHING, AmountE8, Fraction, MemoryBytes, Resour
 from placer_models.files.part import DocumentMetadataPart, Name, Part
 
 
-class WorkerTotalPart(ResourceProfilePart):
+class WorkerTotalResourcesPart(ResourceProfilePart):
     """What a worker has; CPUs and heap must be said."""
 
     network: MemoryBytes = NOTHING
@@ -17,7 +17,7 @@ class WorkerTotalPart(ResourceProfilePart):
         return super().amounts(network_bytes + self.network)
 
 
-class WorkerUsedPart(WorkerTotalPart):
+class WorkerUsedResourcesPart(WorkerTotalResourcesPart):
     """What slots take of a worker; what is left out is 0."""
 
     cpu: AmountE8 = NOTHING
@@ -27,7 +27,7 @@ class WorkerUsedPart(WorkerTotalPart):
 class WorkersSpecPart(Part):
     """What a new worker is, and how large its default slot."""
 
-    resources: WorkerTotalPart
+    resources: WorkerTotalResourcesPart
     slots: int | None = None
     slot_fraction: Fraction | None = None
 
@@ -36,7 +36,7 @@ class WorkerPart(Part):
     """A worker that is there; what it does not say is as in a new one."""
 
     name: Name
-    resources: WorkerTotalPart | None = None
+    resources: WorkerTotalResourcesPart | None = None
     slots: int | None = None
     slot_fraction: Fraction | None = None
 
@@ -44,7 +44,7 @@ class WorkerPart(Part):
 class RegisteredWorkerPart(WorkerPart):
     """A worker that runs."""
 
-    used: WorkerUsedPart = WorkerUsedPart()
+    used: WorkerUsedResourcesPart = WorkerUsedResourcesPart()
     blocked: bool = False
 
 
