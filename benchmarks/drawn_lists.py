@@ -20,7 +20,7 @@ from _openb import folder_of_traces
 
 from placer.openb.arrivals import ArrivalOrder
 from placer.openb.lists import WHOLE_MILLI, TraceNode, TracePod, read_trace_nodes, read_trace_pods
-from placer.openb.replay import MARKS, replay_arrivals
+from placer.openb.replay import MARKS, replay_without_departures
 from placer.openb.trace import Trace
 from placer.openb.words import gpu_models_of
 
@@ -147,7 +147,7 @@ def main(nodes: tuple[TraceNode, ...], pods: Drawn, seeds: int, lists: Sequence[
             trace = trace_of(nodes, drawn, seed)
             fgd: dict[int, float] = {}
             for policy in POLICIES:
-                found = replay_arrivals(trace, policy, 1, lambda _: None).allocation
+                found = replay_without_departures(trace, policy, 1, lambda _: None).allocation
                 fgd = fgd or found
                 worst = min(found[mark] - fgd[mark] for mark in found)
                 figures = " ".join(f"{found[mark]:7.2f}" for mark in MARKS)

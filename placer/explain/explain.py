@@ -13,7 +13,7 @@ from placer.explain.explanation import (
     NearMiss,
     PodsPlacedInstead,
     SufficientChange,
-    verdict_token,
+    unplaced_cause_token,
 )
 from placer.explain.final_state import NodesAfter, instance_after_answer
 from placer.explain.kind_outcome import KindOutcome
@@ -252,7 +252,7 @@ def _explanation(
         pods=tuple((one.namespace, one.name) for one in left_out),
         gang=first.gang,
         verdict=verdict_of_reasons(first.why),
-        token=verdict_token(first.why, funnel),
+        token=unplaced_cause_token(first.why, funnel),
         sentence=first.reasons[0],
         brief=_brief(first, spec),
         more=first.reasons[1:],

@@ -181,7 +181,7 @@ UNKNOWN = "unknown"
 """The token where only the words of a verdict are known."""
 
 
-def verdict_token(why: Sequence[Reason], funnel: Sequence[FunnelStep]) -> str:
+def unplaced_cause_token(why: Sequence[Reason], funnel: Sequence[FunnelStep]) -> str:
     """Return the verdict, and after a slash the rule that decides: ``not-now/device-count``.
 
     The rule is the last one of the funnel, which keeps off the nodes that pass all others.

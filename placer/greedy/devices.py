@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from placer.greedy.inside import DevicesTaken
-from placer.greedy.joint import Taken, incomplete_joint_groups_taken, pick_devices_in_scopes
+from placer.greedy.joint import Taken, joint_device_split_excess_of_pod, pick_devices_in_scopes
 from placer.greedy.mig import (
     banks_after,
     mig_instances_overlap,
@@ -84,7 +84,7 @@ def pick_devices(
         used.update(cell for count, cell in pairs if count and cell is not None)
     if mig_instances_overlap(banks, tuple(counts)):
         return None
-    apart = incomplete_joint_groups_taken(joint, together) if joint else 0
+    apart = joint_device_split_excess_of_pod(joint, together) if joint else 0
     return DevicesTaken(tuple(counts), gpus, frozenset(used), apart, tuple(sorted(shares)))
 
 

@@ -150,7 +150,7 @@ def gpus_with_amount_left(node: NodeState) -> list[GpuLeft]:
     return found
 
 
-def has_gpu_shares_in_percent(shape: Shape) -> bool:
+def are_all_gpu_shares_in_percent(shape: Shape) -> bool:
     """Return whether what is left of GPUs in percent says which of them the pods could share."""
     return all(need.share.percent is not None for need in shape.shares if need.type == GPU)
 

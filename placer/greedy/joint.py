@@ -59,7 +59,7 @@ def pick_joint_devices(
         taken = _followed(wish, lead, counts, free)
         if taken is None or not _allowed(wish, taken):
             continue
-        price = incomplete_joint_groups_taken(wish, taken)
+        price = joint_device_split_excess_of_pod(wish, taken)
         if best is None or price < best[0]:
             best = (price, taken)
         if wish.beside or not price:
@@ -95,13 +95,13 @@ def pick_devices_in_scopes(
         inside = {kind: room for (kind, _), room in zip(wish.types, places, strict=True)}
         taken = pick_joint_devices(wish, boards, {**free, **inside})
         if taken is not None:
-            price = incomplete_joint_groups_taken(wish, taken)
+            price = joint_device_split_excess_of_pod(wish, taken)
             if best is None or price < best[0]:
                 best = (price, taken)
     return best and best[1]
 
 
-def incomplete_joint_groups_taken(wish: JointFit, taken: Taken) -> int:
+def joint_device_split_excess_of_pod(wish: JointFit, taken: Taken) -> int:
     """Return what tier ``joint`` counts, which is 0 if the wish is required."""
     if wish.beside:
         return 0

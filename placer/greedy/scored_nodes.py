@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from placer.greedy.columns import Indices, Mask, Numbers
-from placer.greedy.free_nodes import FreeColumns, ask_of, has_gpu_shares_in_percent
+from placer.greedy.free_nodes import FreeColumns, are_all_gpu_shares_in_percent, ask_of
 from placer.greedy.scorer import ANY_GPU, AlikeNodeScorer, NodeScorer
 from placer_models.device import GPU
 from placer_models.problem.node_state import NodeState
@@ -51,7 +51,7 @@ class NodeTableScorer:
         free, ask = self._columns.free, ask_of(shape, self._columns.memory_unit)
         costs: Numbers = np.zeros(len(nodes), dtype=np.int64)
         gpus: Numbers = np.full(len(nodes), ANY_GPU, dtype=np.int64)
-        if ask.gpus and not shape.at_least and has_gpu_shares_in_percent(shape):
+        if ask.gpus and not shape.at_least and are_all_gpu_shares_in_percent(shape):
             enough = free.gpu_milli[nodes] >= max(1, ask.gpu_milli)
             fits = fits & (np.add.reduce(enough, axis=1) >= ask.gpus)
         (at,) = fits.nonzero()

@@ -29,7 +29,7 @@ def joint_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
             )
 
 
-def incomplete_joint_groups_of_pods(scene: InstanceWithPlacement) -> int:
+def joint_device_split_excess(scene: InstanceWithPlacement) -> int:
     """Return tier ``joint``: places that give a pod only some types, plus devices of no place."""
     apart = 0
     for judged, placed, counts in _wishing(scene, Strength.PREFERRED):
@@ -148,6 +148,4 @@ def _scope(placed: PlacedPod) -> JointScope:
     return wish.scope
 
 
-JUDGED = JudgedFamily(
-    rules={"joint": joint_breaches}, tiers={JOINT: incomplete_joint_groups_of_pods}
-)
+JUDGED = JudgedFamily(rules={"joint": joint_breaches}, tiers={JOINT: joint_device_split_excess})

@@ -9,7 +9,7 @@ from placer_models.kubernetes.resource_slice import ResourceSlicePart
 from placer_models.placement import NamespacedName
 
 
-def close_nodes_of_bad_slice(objects: Objects, error: ObjectError) -> None:
+def close_nodes_of_invalid_slice(objects: Objects, error: ObjectError) -> None:
     """Close the nodes of a pool, as one of its ResourceSlices contradicts another."""
     objects.bear(error)
     for one in list(objects.slices.values()):
@@ -18,7 +18,7 @@ def close_nodes_of_bad_slice(objects: Objects, error: ObjectError) -> None:
             objects.closed |= _nodes_of(objects, _of_pool(objects, pool))
 
 
-def close_nodes_of_bad_claim(objects: Objects, error: ObjectError) -> None:
+def close_nodes_of_invalid_claim(objects: Objects, error: ObjectError) -> None:
     """Close the nodes where a ResourceClaim may hold what it was given."""
     objects.bear(error)
     for claim in objects.claims.values():

@@ -13,8 +13,8 @@ from placer.kubernetes.bound_pods import RunningPodsOfKubeNode, read_pods_bound_
 from placer.kubernetes.claims import WaitingPodClaims
 from placer.kubernetes.closing import (
     close_doubted_nodes,
-    close_nodes_of_bad_claim,
-    close_nodes_of_bad_slice,
+    close_nodes_of_invalid_claim,
+    close_nodes_of_invalid_slice,
 )
 from placer.kubernetes.device_pools import PublishedDevices
 from placer.kubernetes.doubts import EVERY_NODE
@@ -151,10 +151,10 @@ def instance_of(
     if objects.doubts.domains:
         widened = {key: objects.doubts.widen(part) for key, part in objects.pods.items()}
         objects = replace(objects, pods=widened)
-    pools = PublishedDevices.of(objects, partial(close_nodes_of_bad_slice, objects))
+    pools = PublishedDevices.of(objects, partial(close_nodes_of_invalid_slice, objects))
     pools.tell(summary)
     held = HeldClaims(objects, pools)
-    held.check(partial(close_nodes_of_bad_claim, objects))
+    held.check(partial(close_nodes_of_invalid_claim, objects))
     close_doubted_nodes(objects)
     joined = _joined(objects, pools, summary, defaults or NO_DEFAULTS)
     reading = _reading(objects, joined, defaults or NO_DEFAULTS, summary)

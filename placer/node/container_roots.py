@@ -31,7 +31,7 @@ _QOS_CLASSES = ("burstable", "besteffort")
 _USER_OF_SLURM = re.compile("uid_[0-9]+")
 
 
-def check_cgroup_root_path(root: str) -> None:
+def check_cgroup_path_syntax(root: str) -> None:
     """Refuse a root that is no path of a cgroup.
 
     Raises:

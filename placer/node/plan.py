@@ -18,7 +18,7 @@ from placer.node.cgroups import (
     parent_path,
     parse_cpuset,
 )
-from placer.node.container_roots import OUR_ROOT, check_cgroup_root_path
+from placer.node.container_roots import OUR_ROOT, check_cgroup_path_syntax
 from placer.node.cpu_order import ContainerCpuMove, NoOrderError, cpu_handover_steps
 from placer.node.current_values import ContainerLeaf, ContainerLeafReader
 from placer.node.document import node_placement_faults, offline_owned_cpus_fault
@@ -94,7 +94,7 @@ def cgroup_plan_of(
         RefusedByNodeError: This node cannot do it now.
 
     """
-    check_cgroup_root_path(root)
+    check_cgroup_path_syntax(root)
     if not in_force:
         if faults := [
             *node_placement_faults(document),

@@ -116,7 +116,9 @@ class _Calls:
         return placed
 
 
-def replay_arrivals(trace: Trace, policy: str, batch: int, tell: TellArrived) -> ReplayResult:
+def replay_without_departures(
+    trace: Trace, policy: str, batch: int, tell: TellArrived
+) -> ReplayResult:
     """Replay a trace without departures.
 
     Args:

@@ -91,11 +91,11 @@ def note_tier_bottlenecks(
         bound, source = bounds[level], known.sources[level]
         if bound is not None and source is BoundSource.RELAXED_MODEL and not known.binds[level]:
             part = budget.part(SHARE_OF_BINDING * budget.left)
-            known.binds[level] = resources_setting_bound(problem, values, level, bound, part)
+            known.binds[level] = resources_limiting_placed_pods(problem, values, level, bound, part)
             budget.spend(part)
 
 
-def resources_setting_bound(
+def resources_limiting_placed_pods(
     problem: Problem, values: Sequence[int], level: int, bound: int, budget: Budget
 ) -> tuple[TierBottleneck, ...]:
     """Return the resources that give the relaxed model's bound of a level alone.

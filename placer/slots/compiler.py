@@ -22,8 +22,8 @@ from placer.slots.graph import DEFAULT_GROUP, EdgeExchange, JobGraph, SlotResour
 from placer.slots.network_memory import network_memory_of_chains
 from placer.slots.refuse import (
     refuse_groups_with_hybrid_edges,
-    refuse_partly_stated_resources,
-    refuse_partly_stated_slot_groups,
+    refuse_resources_on_some_operators,
+    refuse_resources_on_some_slot_groups,
     refuse_torn_colocation,
 )
 from placer.slots.regions import (
@@ -36,8 +36,8 @@ from placer.slots.resources import (
     UNKNOWN,
     ResourceAmounts,
     ResourceProfile,
-    merge_all_profiles,
-    merge_profiles,
+    merge_all_resource_profiles,
+    merge_resource_profiles,
 )
 from placer.slots.wiring import WiredJob, index_job_graph
 
@@ -52,9 +52,9 @@ def compile_job(job: JobGraph) -> CompiledJob:
     for fault in job_graph_faults(job):
         raise JobGraphError(fault)
     if job.semantics is SlotResourceSemantics.FLIP_53:
-        refuse_partly_stated_resources(job)
+        refuse_resources_on_some_operators(job)
     else:
-        refuse_partly_stated_slot_groups(
+        refuse_resources_on_some_slot_groups(
             job, slot_sharing_group_by_operator(job, index_job_graph(job))
         )
     return compile_unchecked_job(job)
@@ -127,8 +127,10 @@ def _chains(
     network = network_memory_of_chains(links, parallelism, job.network)
     chains = []
     for i, part in enumerate(parts):
-        requirement = merge_all_profiles(job.operators[operator].resources for operator in part)
-        task = merge_profiles(requirement, ResourceAmounts(network_bytes=network[i]))
+        requirement = merge_all_resource_profiles(
+            job.operators[operator].resources for operator in part
+        )
+        task = merge_resource_profiles(requirement, ResourceAmounts(network_bytes=network[i]))
         chains.append(OperatorChain(part, parallelism[i], names[part[0]], requirement, task))
     return tuple(chains)
 
@@ -144,8 +146,8 @@ def _groups(
         members.setdefault((chain.group_name, region_of[i] if apart else None), []).append(i)
     groups = []
     for (name, region), found in members.items():
-        requirement = merge_all_profiles(chains[i].requirement for i in found)
-        slot: ResourceProfile = merge_all_profiles(chains[i].task for i in found)
+        requirement = merge_all_resource_profiles(chains[i].requirement for i in found)
+        slot: ResourceProfile = merge_all_resource_profiles(chains[i].task for i in found)
         if job.semantics is SlotResourceSemantics.FLIP_141:
             slot = given.get(name) or UNKNOWN
         groups.append(

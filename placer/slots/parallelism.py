@@ -15,7 +15,7 @@ def parallelism_for_slots(job: CompiledJob, free_slots: int) -> tuple[int, ...] 
         None where there are fewer slots than groups.
 
     """
-    shares = share_out_free_slots(
+    shares = share_out_slots_to_sharing_groups(
         {i: group.slots for i, group in enumerate(job.groups)}, free_slots
     )
     if shares is None:
@@ -25,7 +25,9 @@ def parallelism_for_slots(job: CompiledJob, free_slots: int) -> tuple[int, ...] 
     )
 
 
-def share_out_free_slots(most: Mapping[int, int], free_slots: int) -> dict[int, int] | None:
+def share_out_slots_to_sharing_groups(
+    most: Mapping[int, int], free_slots: int
+) -> dict[int, int] | None:
     """Return how many of the free slots each group gets.
 
     Args:

@@ -9,7 +9,7 @@ from placer.slots.resources import UNKNOWN
 from placer_models.files.errors import in_quotes
 
 
-def refuse_partly_stated_resources(job: JobGraph) -> None:
+def refuse_resources_on_some_operators(job: JobGraph) -> None:
     """Refuse operators of which some state resources and others do not (F3).
 
     Raises:
@@ -28,7 +28,7 @@ def refuse_partly_stated_resources(job: JobGraph) -> None:
         )
 
 
-def refuse_partly_stated_slot_groups(job: JobGraph, names: Sequence[str]) -> None:
+def refuse_resources_on_some_slot_groups(job: JobGraph, names: Sequence[str]) -> None:
     """Refuse slot sharing groups of which some have resources and others do not (F3).
 
     Args:

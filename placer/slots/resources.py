@@ -136,7 +136,7 @@ UNKNOWN = UnknownOrAnyResources.UNKNOWN
 ANY = UnknownOrAnyResources.ANY
 
 
-def merge_profiles(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
+def merge_resource_profiles(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
     """Add field by field; ANY wins over all, then UNKNOWN (F4).
 
     Raises:
@@ -165,11 +165,11 @@ def add_amounts(a: ResourceAmounts, b: ResourceAmounts, times: int = 1) -> Resou
     )
 
 
-def merge_all_profiles(profiles: Iterable[ResourceProfile]) -> ResourceProfile:
+def merge_all_resource_profiles(profiles: Iterable[ResourceProfile]) -> ResourceProfile:
     """Merge any number of profiles; of none, ``ZERO``."""
     total: ResourceProfile = ZERO
     for profile in profiles:
-        total = merge_profiles(total, profile)
+        total = merge_resource_profiles(total, profile)
     return total
 
 

@@ -82,7 +82,7 @@ from placer_models.cpsat.moves import (
 )
 from placer_models.cpsat.network import (
     a_gang_gathers_where_it_must,
-    a_gang_spreads_where_it_must,
+    members_of_a_domain_are_limited,
     members_of_a_domain_come_in_multiples,
 )
 from placer_models.cpsat.opened import a_node_is_opened_before_it_is_used
@@ -164,7 +164,7 @@ WORLDS: dict[AddRule, MakeWorld] = {
     anti_affinity_holds_inside_a_node: in_node_affinity_instance,
     pods_come_together_inside_a_node: in_node_affinity_instance,
     a_gang_gathers_where_it_must: network_instance,
-    a_gang_spreads_where_it_must: network_instance,
+    members_of_a_domain_are_limited: network_instance,
     members_of_a_domain_come_in_multiples: network_instance,
     owned_cpus_are_in_touched_groups: locality_instance,
     a_pod_touches_the_packages_of_its_cells: lambda _: cpus_far_from_memory(),

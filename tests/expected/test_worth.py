@@ -9,9 +9,9 @@ from expected import slow_telling as slow
 from placer.greedy.expected.arrays import (
     ExpectedDemandArrays,
     LeftOnNodes,
+    expected_shape_prices_by_arrays,
     filled_gpu_milli_by_arrays,
     left_as_arrays,
-    shape_prices_by_arrays,
 )
 from placer.greedy.expected.compiled_scores import CompiledScores
 from placer.greedy.expected.plain_scores import UncompiledScores
@@ -122,7 +122,7 @@ def test_all_tellings_give_the_same_prices(
     assert expected_shape_prices(demand, alike_counted_together(nodes)) == slow.prices(
         demand, nodes
     )
-    assert shape_prices_by_arrays(demand, alike_counted_together(nodes)) == slow.prices(
+    assert expected_shape_prices_by_arrays(demand, alike_counted_together(nodes)) == slow.prices(
         demand, nodes
     )
 

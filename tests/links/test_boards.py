@@ -22,7 +22,7 @@ from placer_models.links import (
     pair_sum,
     usable_set_device_count,
 )
-from placer_models.links.heaviest import heaviest_sets
+from placer_models.links.heaviest import device_sets_of_largest_pair_sum
 from placer_models.links.merged import classes_merged_by_equal_bandwidth
 
 
@@ -140,7 +140,10 @@ def test_a_set_that_only_looked_as_heavy_is_not_among_the_heaviest() -> None:
     merged = classes_merged_by_equal_bandwidth(slow.board)
 
     assert slow.board.classes == ((0, 4), (1, 3), (2, 5))
-    assert sorted(heaviest_sets(merged, (1, 2, 2), 4, 1)) == [(1, 1, 2), (1, 2, 1)]
+    assert sorted(device_sets_of_largest_pair_sum(merged, (1, 2, 2), 4, 1)) == [
+        (1, 1, 2),
+        (1, 2, 1),
+    ]
 
 
 def test_a_gpu_that_fits_a_set_may_still_be_left_out() -> None:

@@ -17,7 +17,7 @@ from placer_models.links import (
     pair_sum,
     usable_set_device_count,
 )
-from placer_models.links.heaviest import heaviest_sets
+from placer_models.links.heaviest import device_sets_of_largest_pair_sum
 from placer_models.links.merged import classes_merged_by_equal_bandwidth
 
 seeds = st.integers(0, 2**32 - 1)
@@ -109,7 +109,7 @@ def test_pruning_never_loses_a_set_of_the_largest_pair_sum(seed: int) -> None:
             for s in fast
             if world.pair_sum(s) == most
         }
-        found = heaviest_sets(merged, counts, size, least)
+        found = device_sets_of_largest_pair_sum(merged, counts, size, least)
         assert len(found) == len(best)
         assert set(found) == best
 

@@ -15,8 +15,8 @@ from placer.openb.replay import (
     LeakError,
     allocation_by_arrived_percent,
     gpu_milli_of,
-    replay_arrivals,
     replay_with_departures,
+    replay_without_departures,
 )
 from placer.openb.trace import Trace, read_trace
 from placer.openb.words import TraceConverter
@@ -48,7 +48,7 @@ def test_a_small_trace_is_replayed(tmp_path: Path, policy: str) -> None:
     4,000 milli of GPUs: 500 + 1,000 + 0 + 2,000 + 300 arrive, of which the two T4 that the fourth
     pod asks for are free only if nobody before it has gone there.
     """
-    found = replay_arrivals(trace(tmp_path), policy, 1, silent)
+    found = replay_without_departures(trace(tmp_path), policy, 1, silent)
     assert found.pods == len(found.call_s) == 5
     assert found.rejected in (0, 1)
     assert found.allocation == {95: pytest.approx(95.0 if not found.rejected else 45.0)}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from placer.search.binding import minimal_set_giving_bound
 from placer.search.bound_notes import BoundOrigins
 from placer.search.budget import Budget
-from placer.search.first_tier_bounds import bound_first_tiers, resources_setting_bound
+from placer.search.first_tier_bounds import bound_first_tiers, resources_limiting_placed_pods
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer.search.sums_bound import bound_by_sums
@@ -195,7 +195,7 @@ def test_the_relaxed_model_names_the_class_of_nodes_whose_resource_is_short() ->
     (bound,) = bound_first_tiers(problem, [0], [40], budget)
 
     assert bound == 20  # one on each small node, four on each large one
-    assert set(resources_setting_bound(problem, [0], 0, bound, budget)) == {
+    assert set(resources_limiting_placed_pods(problem, [0], 0, bound, budget)) == {
         TierBottleneck("memory", ("n0", "n1")),
         TierBottleneck("cpu", ("l0", "l1")),
     }
@@ -209,7 +209,7 @@ def test_nodes_without_a_resource_are_not_what_binds() -> None:
     gangs = tuple(asking(f"p{i}", asked) for i in range(5))
     problem = build_problem(Instance((Node("g", gpu_machine(3)), *nodes(1)), gangs))
 
-    assert resources_setting_bound(problem, [0], 0, 6, Budget(WORK)) == (
+    assert resources_limiting_placed_pods(problem, [0], 0, 6, Budget(WORK)) == (
         TierBottleneck("gpu", ("g",)),
     )
 
@@ -220,7 +220,10 @@ def test_nothing_is_said_to_bind_when_the_time_is_over() -> None:
     """
     problem = build_problem(Instance(small_and_large(), pods(20, 2, 5)))
 
-    assert resources_setting_bound(problem, [0], 0, 20, Budget(replace(WORK, work_limit=0))) == ()
+    assert (
+        resources_limiting_placed_pods(problem, [0], 0, 20, Budget(replace(WORK, work_limit=0)))
+        == ()
+    )
     everything = ["cpu", "memory"]
     assert minimal_set_giving_bound(everything, [["cpu"], ["memory"]], lambda _: None) == []
 

@@ -12,7 +12,7 @@ from placer.slots.resources import (
     UNKNOWN,
     ResourceAmounts,
     ResourceProfile,
-    merge_all_profiles,
+    merge_all_resource_profiles,
     multiplied_profile,
     subtract_profile,
 )
@@ -109,7 +109,9 @@ def assert_all_served(found: SlotAllocation, there: Workers, asked: list[JobNeed
 
 
 def taken(grants: Iterable[SlotGrant]) -> ResourceProfile:
-    return merge_all_profiles(multiplied_profile(grant.slot, grant.count) for grant in grants)
+    return merge_all_resource_profiles(
+        multiplied_profile(grant.slot, grant.count) for grant in grants
+    )
 
 
 def heap(size_gib: int) -> ResourceAmounts:

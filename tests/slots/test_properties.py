@@ -18,7 +18,7 @@ from placer.slots.graph import (
     OperatorEdge,
     SlotSharingGroup,
 )
-from placer.slots.resources import UNKNOWN, ResourceAmounts, merge_all_profiles
+from placer.slots.resources import UNKNOWN, ResourceAmounts, merge_all_resource_profiles
 from placer.slots.slot_memory import SlotManagedMemory
 from slots.random_jobs import job_graphs
 
@@ -194,7 +194,7 @@ def test_a_group_asks_for_a_slot_for_each_pipeline(graph: JobGraph) -> None:
         max(job.chains[chain].parallelism for chain in group.chains) for group in job.groups
     ]
     for request, group in zip(job.requests, job.groups, strict=True):
-        assert request.profile == merge_all_profiles(
+        assert request.profile == merge_all_resource_profiles(
             job.chains[chain].task for chain in group.chains
         )
         assert (request.profile is UNKNOWN) == (graph.operators[0].resources is UNKNOWN)

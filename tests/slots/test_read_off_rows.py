@@ -7,7 +7,7 @@ import pytest
 from placer.slots.fractions import use_case_memory_fraction
 from placer.slots.graph import ManagedMemoryUseCase
 from placer.slots.parallelism import parallelism_for_slots
-from placer.slots.resources import merge_profiles
+from placer.slots.resources import merge_resource_profiles
 from placer.slots.subtasks import Subtask, slots_of_subtasks
 from placer.slots.workers.reconcile import WorkerChanges, reconcile_workers
 from placer_models.files.errors import InputError
@@ -114,7 +114,9 @@ def test_specs_of_operators_compute_as_profiles_do(row: Row) -> None:
         with pytest.raises(ValueError, match="'-1'; expected an amount"):
             profile(row["a"])
     else:
-        assert merge_profiles(profile(row["a"]), profile(row["b"])) == profile(row["result"])
+        assert merge_resource_profiles(profile(row["a"]), profile(row["b"])) == profile(
+            row["result"]
+        )
 
 
 @pytest.mark.parametrize(

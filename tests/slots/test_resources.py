@@ -14,8 +14,8 @@ from placer.slots.resources import (
     ZERO,
     ResourceAmounts,
     ResourceProfile,
-    merge_all_profiles,
-    merge_profiles,
+    merge_all_resource_profiles,
+    merge_resource_profiles,
     multiplied_profile,
     subtract_profile,
 )
@@ -25,7 +25,7 @@ from slots.job_files import Row, row_id, rows
 KINDS = ("managed_on_heap_bytes", "managed_off_heap_bytes")
 
 TWO: dict[str, Callable[[ResourceProfile, ResourceProfile], object]] = {
-    "merge": merge_profiles,
+    "merge": merge_resource_profiles,
     "subtract": subtract_profile,
     "equals": lambda a, b: a == b,
 }
@@ -67,21 +67,21 @@ def test_a_merge_that_no_machine_could_hold_is_refused() -> None:
     """
     most = ResourceAmounts(heap_bytes=MAX_BYTES)
 
-    assert merge_profiles(most, ResourceAmounts(cpu_e8=1)) == ResourceAmounts(1, MAX_BYTES)
+    assert merge_resource_profiles(most, ResourceAmounts(cpu_e8=1)) == ResourceAmounts(1, MAX_BYTES)
     with pytest.raises(OverflowError, match="heap_bytes is 9223372036854775808"):
-        merge_profiles(most, ResourceAmounts(heap_bytes=1))
+        merge_resource_profiles(most, ResourceAmounts(heap_bytes=1))
 
 
 def test_tenths_of_cpus_add_up() -> None:
     """
     0.1 and 0.2 are 0.3, and three thirds of a CPU stay below one.
     """
-    assert merge_profiles(
+    assert merge_resource_profiles(
         ResourceAmounts(parse_e8("0.1")), ResourceAmounts(parse_e8("0.2"))
     ) == ResourceAmounts(parse_e8("0.3"))
-    assert merge_all_profiles([ResourceAmounts(parse_e8("0.33333333"))] * 3) == ResourceAmounts(
-        parse_e8("0.99999999")
-    )
+    assert merge_all_resource_profiles(
+        [ResourceAmounts(parse_e8("0.33333333"))] * 3
+    ) == ResourceAmounts(parse_e8("0.99999999"))
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_any_is_more_than_unknown_is_more_than_nothing() -> None:
     """
     ANY wins over UNKNOWN, UNKNOWN over amounts, and ZERO over nobody (F4).
     """
-    assert merge_all_profiles([]) == ZERO
-    assert merge_all_profiles([ZERO, UNKNOWN, ResourceAmounts(1)]) is UNKNOWN
-    assert merge_all_profiles([UNKNOWN, ANY, ZERO]) is ANY
+    assert merge_all_resource_profiles([]) == ZERO
+    assert merge_all_resource_profiles([ZERO, UNKNOWN, ResourceAmounts(1)]) is UNKNOWN
+    assert merge_all_resource_profiles([UNKNOWN, ANY, ZERO]) is ANY
     assert multiplied_profile(UNKNOWN, 2) is UNKNOWN
     assert multiplied_profile(ANY, 0) == ZERO
 

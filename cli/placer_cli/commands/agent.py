@@ -87,14 +87,14 @@ def agent(
     from placer.node.agent.logs import log_to_stderr
     from placer.node.agent.run import AgentOptions, run_agent
     from placer.node.agent.serve import check_local_address
-    from placer.node.container_roots import CONTAINER_ROOTS, check_cgroup_root_path
+    from placer.node.container_roots import CONTAINER_ROOTS, check_cgroup_path_syntax
     from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
     from placer.node.host import check_kubelet_root
     from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
     try:
         for one in (root, *(container_root or ())):
-            check_cgroup_root_path(one)
+            check_cgroup_path_syntax(one)
         if listen:
             check_local_address(listen)
     except (ImpossibleDocumentError, ValueError) as error:

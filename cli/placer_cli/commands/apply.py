@@ -107,7 +107,7 @@ def apply(
 
     Exit codes: 0 done; 2 bad input; 4 the node refused, or is only observed.
     """
-    from placer.node.container_roots import CONTAINER_ROOTS, check_cgroup_root_path
+    from placer.node.container_roots import CONTAINER_ROOTS, check_cgroup_path_syntax
     from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
     from placer_models.files.errors import InputError
 
@@ -126,7 +126,7 @@ def apply(
             return
         roots = tuple(container_root or CONTAINER_ROOTS)
         for one in roots:
-            check_cgroup_root_path(one)
+            check_cgroup_path_syntax(one)
         how = _How(dry_run, root, form, kubelet_root)
         code = _apply(wanted, how, here=here, state=state, container_roots=roots)
     except ImpossibleDocumentError as error:

@@ -16,7 +16,7 @@ from placer_cli.draw.plain import (
     asked_gpus,
     gpu_count_of,
     node_asked_and_allocatable_milli,
-    zone_of,
+    zone_label_of_node,
 )
 from placer_cli.draw.residents import (
     DrawnPod,
@@ -181,7 +181,7 @@ def _cells(
 ) -> tuple[Text, ...]:
     known = is_node_topology_known(node)
     return (
-        Text("" if known else zone_of(node)),
+        Text("" if known else zone_label_of_node(node)),
         Text(", ".join(f"{level} {domain}" for level, domain in node.domains)),
         Text(_machine(node) if more_machines else "", QUIET),
         _cpu(node, tenants, bars) if known else _cpu_amount(node, tenants, bars),

@@ -12,7 +12,12 @@ from placer.search.reasons.text import FEW_KINDS
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.legend import PLACE_WRAPS, container_legend_rows, held_texts
 from placer_cli.draw.palette import QUIET, STRONG
-from placer_cli.draw.plain import PLAIN_HEAD, pod_request_texts, shows_pod_classes, zone_of
+from placer_cli.draw.plain import (
+    PLAIN_HEAD,
+    pod_request_texts,
+    shows_pod_classes,
+    zone_label_of_node,
+)
 from placer_cli.draw.residents import DrawnPod
 from placer_cli.draw.tables import TableCell, table
 from placer_cli.draw.texts import count_text, fold_names
@@ -58,7 +63,7 @@ class _View:
     def zone_of(self, name: str) -> str:
         """Return the zone of a node whose inside is not known."""
         node = self.nodes[name]
-        return "" if is_node_topology_known(node) else zone_of(node)
+        return "" if is_node_topology_known(node) else zone_label_of_node(node)
 
 
 def draw_places(

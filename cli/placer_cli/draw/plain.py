@@ -34,7 +34,7 @@ PLAIN_HEAD = ("CPU", "memory", "GPUs", "other")
 """Columns of what a pod asks for where its node's inside is not known."""
 
 
-def zone_of(node: Node) -> str:
+def zone_label_of_node(node: Node) -> str:
     """Return the zone of a node of a cluster; empty if no label says it."""
     labels = dict(node.labels)
     return next((labels[key] for key in ZONES if labels.get(key)), "")

@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from placer.explain.explain import funnel_of
-from placer.explain.explanation import verdict_token
+from placer.explain.explanation import unplaced_cause_token
 from placer.search.options import SolveOptions
 from placer.search.what_if import WhatIfComparison
 from placer_cli.draw.breaking import WrappingText
@@ -101,7 +101,7 @@ def _whys(
     specs = {pod.key: pod.spec for pod in pods_of_gangs(instance.gangs)}
     for one in unplaced:
         key = (one.namespace, one.name)
-        token = verdict_token(one.why, funnel_of(one, len(instance.nodes)))
+        token = unplaced_cause_token(one.why, funnel_of(one, len(instance.nodes)))
         yield key, (specs.get(key), token, one.reasons[1:])
 
 

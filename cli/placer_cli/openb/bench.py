@@ -86,13 +86,13 @@ def openb(
     if not trace.capacity_milli:
         message = "none of the nodes has GPUs; how many of them are allocated is what is told"
         raise InputError(str(nodes), None, "", message)
-    from placer.openb.replay import ROUNDS, replay_arrivals, replay_with_departures
+    from placer.openb.replay import ROUNDS, replay_with_departures, replay_without_departures
     from placer_cli.progress import counting_progress_bar
 
     most = len(trace.arrivals.pods) if depart is None else ROUNDS * len(trace.pods)
     with counting_progress_bar(error_console(), "pods", most) as tell:
         if depart is None:
-            found = replay_arrivals(trace, strategy, batch, tell)
+            found = replay_without_departures(trace, strategy, batch, tell)
         else:
             found = replay_with_departures(trace, strategy, batch, depart, tell)
     if form is Format.TABLE:

@@ -121,7 +121,7 @@ def a_group_gives_both_joint_types(model: CpModel, problem: Problem, x: Variable
                 model.add(group.used[one] <= group.used[other])
 
 
-def incomplete_joint_groups(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def joint_device_split_excess(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count groups that give a pod some but not all types, and devices in no known group."""
     terms: list[Expression] = []
     for assignment in x.assignments:
@@ -173,7 +173,7 @@ FAMILY = ModelFamily(
     name=RuleFamilyName.JOINT,
     decide=joint_group_literals,
     rules=(a_pod_uses_the_groups_it_takes_from, a_group_gives_both_joint_types),
-    tiers={JOINT: incomplete_joint_groups},
+    tiers={JOINT: joint_device_split_excess},
     hint=joint_hints,
     countable=wants_no_joint_devices,
     plain=always,

@@ -21,7 +21,7 @@ def a_gang_gathers_where_it_must(model: CpModel, problem: Problem, x: Variables)
         model.add_at_most_one(_here(model, problem, x, gang, task))
 
 
-def a_gang_spreads_where_it_must(model: CpModel, problem: Problem, x: Variables) -> None:
+def members_of_a_domain_are_limited(model: CpModel, problem: Problem, x: Variables) -> None:
     """No domain has more of a gang's members than the gang requires at most."""
     for gang, task in _tasks(problem, LevelRuleKind.SPREAD, required=True):
         for assignments in _by_domain(problem, x, gang, task).values():
@@ -109,7 +109,7 @@ FAMILY = ModelFamily(
     name=RuleFamilyName.NETWORK,
     rules=(
         a_gang_gathers_where_it_must,
-        a_gang_spreads_where_it_must,
+        members_of_a_domain_are_limited,
         members_of_a_domain_come_in_multiples,
     ),
     tiers={GATHERING: gathering_excess},

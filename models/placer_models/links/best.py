@@ -7,7 +7,7 @@ from functools import lru_cache
 from placer_models.goals import USABLE_SET_SIZES
 from placer_models.links.board import DeviceSet, LinkedDeviceClasses
 from placer_models.links.cliques import best_clique_minimum
-from placer_models.links.heaviest import heaviest_set_pair_sum, heaviest_sets
+from placer_models.links.heaviest import device_sets_of_largest_pair_sum, heaviest_set_pair_sum
 from placer_models.links.merged import MergedClasses, classes_merged_by_equal_bandwidth
 from placer_models.links.usable import most_disjoint_sets
 
@@ -50,7 +50,9 @@ def best_device_set_among_free(
     if least is None:
         return None
     nearest = _Nearest(board, free, size)
-    for group_counts in sorted(heaviest_sets(merged, group_free, size, least), reverse=True):
+    for group_counts in sorted(
+        device_sets_of_largest_pair_sum(merged, group_free, size, least), reverse=True
+    ):
         nearest.search(merged, group_counts, _links_lost(merged, group_free, group_counts))
     return DeviceSet(nearest.counts, least, heaviest_set_pair_sum(merged, group_free, size, least))
 

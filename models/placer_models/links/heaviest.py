@@ -22,7 +22,7 @@ def heaviest_set_pair_sum(
 
 
 @lru_cache(maxsize=65536)
-def heaviest_sets(
+def device_sets_of_largest_pair_sum(
     merged: MergedClasses, counts: tuple[int, ...], size: int, least: int
 ) -> tuple[tuple[int, ...], ...]:
     """Return every set that has the largest pair sum, as counts per group."""

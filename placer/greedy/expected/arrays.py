@@ -139,10 +139,10 @@ def shape_prices_on(
 ) -> tuple[int, ...]:
     """Return the prices on nodes that have so much left."""
     rows = zip(shapes_admitted_by_each_node(demand, nodes), lefts, strict=True)
-    return shape_prices_by_arrays(demand, alike_counted_together(rows))
+    return expected_shape_prices_by_arrays(demand, alike_counted_together(rows))
 
 
-def shape_prices_by_arrays(
+def expected_shape_prices_by_arrays(
     demand: ExpectedDemand, nodes: Sequence[EqualLeftNodes]
 ) -> tuple[int, ...]:
     """Return the prices that `expected_shape_prices` returns."""

@@ -28,7 +28,7 @@ def cdi_spec(targets: Sequence[ContainerTarget], node: Node) -> dict[str, object
         "kind": KIND,
         "devices": [
             {
-                "name": cdi_device_name(target),
+                "name": cdi_device_name_of_container(target),
                 "containerEdits": {
                     "env": [f"{name}={value}" for name, value in environment_of(target, node)]
                 },
@@ -38,7 +38,7 @@ def cdi_spec(targets: Sequence[ContainerTarget], node: Node) -> dict[str, object
     }
 
 
-def cdi_device_name(target: ContainerTarget) -> str:
+def cdi_device_name_of_container(target: ContainerTarget) -> str:
     """Return the name of a container's device."""
     pod = target.one.pod
     return _NO_NAME.sub("-", f"{pod.namespace}:{pod.name}:{target.container}")
