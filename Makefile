@@ -81,9 +81,10 @@ e2e: $(READY)
 e2e-test: $(READY)
 	$(BIN)/python tests/e2e/run.py test $(ARGS)
 
+# One that lacks what only its caller has, such as traces, says so and ends with 3.
 bench: $(READY)
 	@set -e; for file in $(filter-out benchmarks/_%,$(sort $(wildcard benchmarks/*.py))); do \
-		echo "== $$file"; $(BIN)/python $$file; \
+		echo "== $$file"; $(BIN)/python $$file || [ $$? -eq 3 ]; \
 	done
 
 lint: $(READY)

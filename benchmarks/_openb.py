@@ -6,6 +6,7 @@ cores / 16 + 0.5 for each 64 GiB + a price for each GPU.
 """
 
 import os
+from argparse import ArgumentParser, ArgumentTypeError
 from decimal import Decimal
 from pathlib import Path
 
@@ -26,11 +27,32 @@ GPU_PRICE = {
 }
 """In thousandths."""
 
+TRACES_MISSING = "name the folder of openb's CSV files by an argument or by PLACER_OPENB"
+
 
 def folder_of_traces(argument: str | None) -> Path | None:
     """Return the folder of the traces, or None if it is not known or not there."""
     said = argument or os.environ.get("PLACER_OPENB", "")
     return Path(said) if said and (Path(said) / "openb_node_list_all_node.csv").is_file() else None
+
+
+def add_folder_of_traces(parser: ArgumentParser) -> None:
+    """Add the argument `folder`: by default what PLACER_OPENB names, None if that is not there."""
+    # A default that is text goes through the type, too.
+    parser.add_argument(
+        "folder",
+        type=_named,
+        nargs="?",
+        default="",
+        help="of openb's CSV files; without it, or if it is empty, PLACER_OPENB names them",
+    )
+
+
+def _named(word: str) -> Path | None:
+    folder = folder_of_traces(word)
+    if word and folder is None:
+        raise ArgumentTypeError(f"there is no openb_node_list_all_node.csv in {word!r}")
+    return folder
 
 
 def openb(folder: Path, pods: str) -> PlanQuestion:

@@ -17,6 +17,7 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from _arguments import parser_for
 from _timing import p99
 
 from node.fake_cgroupfs import FakeV1, FakeV2
@@ -75,7 +76,9 @@ def removed(files: CgroupFilesystem) -> None:
 
 
 def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 30
+    parser = parser_for(__doc__)
+    parser.add_argument("rounds", type=int, nargs="?", default=30)
+    rounds = parser.parse_args().rounds
     nodes = {i: f"{16 * i}-{16 * i + 15}" for i in range(8)}
     for title, fake in (("v2 in memory", FakeV2), ("v1 in memory", FakeV1)):
         measured(title, fake(f"0-{CPUS - 1}", nodes), a_node(CPUS, 8), rounds, owners=True)

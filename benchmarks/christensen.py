@@ -19,13 +19,13 @@ alone; what an answer is, on the seconds. With --by-cpu these are CPU time, and 
     python benchmarks/christensen.py --nodes 8 32 --loads 0.95 1.05 --seeds 2 --seconds 1 10
 """
 
-import argparse
 from collections.abc import Iterator
 from itertools import count, islice, product
 from math import ceil
 from random import Random
 from typing import NamedTuple
 
+from _arguments import parser_for
 from _plain_rival import WORKERS
 from _timing import keep_cpu_time, placed_tiers
 from _worlds import lone, machine
@@ -134,7 +134,7 @@ def by_greedy(instance: Instance) -> tuple[int, ...]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_for(__doc__)
     parser.add_argument("--nodes", type=int, nargs="+", default=[4, 8, 16, 32])
     parser.add_argument("--pods", type=int, nargs="+", default=[4, 8], help="for each node")
     parser.add_argument("--priorities", type=int, nargs="+", default=[1, 2, 4])

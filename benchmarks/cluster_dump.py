@@ -11,7 +11,6 @@ kubectl prints them (managed fields left out, as it does). Each reading is a pro
 that its peak memory is its own.
 """
 
-import argparse
 import gc
 import json
 import random
@@ -22,11 +21,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import SUPPRESS
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import _node_objects
+from _arguments import parser_for
 from _checkouts import HERE, output_of
 
 Json = dict[str, Any]
@@ -338,14 +339,14 @@ def compare(path: Path, other: Path, rounds: int) -> None:
 
 def main() -> None:
     """Write and read."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_for(__doc__)
     parser.add_argument("--nodes", type=int, default=2000)
     parser.add_argument("--pods", type=int, default=18_000)
     parser.add_argument("--format", choices=["yaml", "json"], default="yaml")
     parser.add_argument("--keep", type=Path, help="a folder in which the dump stays")
     parser.add_argument("--against", type=Path, metavar="FOLDER", help="another checkout")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--read", type=Path, help=SUPPRESS)
     said = parser.parse_args()
     if said.read:
         read(said.read)

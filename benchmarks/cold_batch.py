@@ -11,11 +11,11 @@ one, run it with PYTHONPATH=CHECKOUT:CHECKOUT/models.
 Run: python benchmarks/cold_batch.py [NODES [PODS [ROUNDS]]]
 """
 
-import sys
 from random import Random
 from statistics import median
 from time import process_time
 
+from _arguments import parser_for
 from _timing import keep_cpu_time, timed
 from _worlds import GIB, lone, nodes_in_turn, resident
 from mixed_places import KINDS, machine, with_shares, without_shares
@@ -86,5 +86,9 @@ def main(count: int, pods: int, rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    numbers = [int(text) for text in sys.argv[1:]]
-    main(*numbers, *(10_000, 50, 3)[len(numbers) :])
+    parser = parser_for(__doc__)
+    parser.add_argument("nodes", type=int, nargs="?", default=10_000)
+    parser.add_argument("pods", type=int, nargs="?", default=50)
+    parser.add_argument("rounds", type=int, nargs="?", default=3)
+    said = parser.parse_args()
+    main(said.nodes, said.pods, said.rounds)

@@ -10,10 +10,10 @@ Run: python benchmarks/cpu_words.py [STATES]
 
 import random
 import statistics
-import sys
 from dataclasses import replace
 from time import perf_counter
 
+from _arguments import parser_for
 from _timing import timed
 from _worlds import lone, running_pod
 
@@ -82,7 +82,7 @@ def seconds(node: Node, words: dict[str, object], old: RunningPod) -> float:
     return elapsed
 
 
-def main(states: int = 20) -> None:
+def main(states: int) -> None:
     rng = random.Random(1)
     worn = [taken(rng) for _ in range(states)]
     plain = 0.0
@@ -96,4 +96,6 @@ def main(states: int = 20) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    parser = parser_for(__doc__)
+    parser.add_argument("states", type=int, nargs="?", default=20)
+    main(parser.parse_args().states)

@@ -14,12 +14,12 @@ Run: python benchmarks/deadlines.py [--quick] [--by-cpu] [FIRST [COUNT]], of 200
 --quick takes every tenth of them.
 """
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from time import perf_counter, process_time
 
+from _arguments import parser_for
 from _timing import keep_cpu_time, timed
 from _worlds import GIB, gang, nodes_in_turn, resident
 from greedy_fleet import MACHINES, SPECS
@@ -161,7 +161,7 @@ def main(numbers: Sequence[int]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_for(__doc__)
     parser.add_argument("first", type=int, nargs="?", default=0)
     parser.add_argument("count", type=int, nargs="?", default=BATCHES)
     parser.add_argument("--quick", action="store_true", help="every tenth batch")

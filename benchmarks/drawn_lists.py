@@ -11,12 +11,12 @@ the clock.
 Run: python benchmarks/drawn_lists.py [FOLDER OF openb's CSV FILES] [SEEDS] [LISTS...]
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from _openb import folder_of_traces
+from _arguments import not_run, one_of, parser_for
+from _openb import TRACES_MISSING, add_folder_of_traces
 
 from placer.openb.arrivals import ArrivalOrder
 from placer.openb.lists import WHOLE_MILLI, TraceNode, TracePod, read_trace_nodes, read_trace_pods
@@ -155,13 +155,14 @@ def main(nodes: tuple[TraceNode, ...], pods: Drawn, seeds: int, lists: Sequence[
 
 
 if __name__ == "__main__":
-    folder = folder_of_traces(sys.argv[1] if len(sys.argv) > 1 else None)
+    parser = parser_for(__doc__)
+    add_folder_of_traces(parser)
+    parser.add_argument("seeds", type=int, nargs="?", default=2)
+    parser.add_argument("lists", type=one_of(LISTS), nargs="*", default=list(LISTS), metavar="LIST")
+    said = parser.parse_args()
+    folder = said.folder
     if folder is None:
-        sys.exit("name the folder of openb's CSV files, or set PLACER_OPENB")
+        not_run(TRACES_MISSING)
     of_nodes = read_trace_nodes(folder / "openb_node_list_gpu_node.csv")
     of_pods = list(read_trace_pods(folder / "openb_pod_list_default.csv", gpu_models_of(of_nodes)))
-    chosen = sys.argv[3:] or list(LISTS)
-    unknown = [name for name in chosen if name not in LISTS]
-    if unknown:
-        sys.exit(f"no such list: {', '.join(unknown)}; there are {', '.join(LISTS)}")
-    main(of_nodes, of_pods, int(sys.argv[2]) if len(sys.argv) > 2 else 2, chosen)
+    main(of_nodes, of_pods, said.seeds, said.lists)

@@ -12,11 +12,11 @@ Needs root, cgroups of version 1 or 2, and the extra `agent`; makes cgroups belo
 
 import os
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
 
+from _arguments import parser_for
 from _checkouts import HERE
 from node_agent import PODS, Agent, end_on_sigterm, root_cgroups
 
@@ -74,6 +74,11 @@ def main(checkouts: dict[str, Path], drifts: int) -> None:
 
 
 if __name__ == "__main__":
-    words = sys.argv[1:]
-    other = {"before": Path(words.pop(0)).resolve()} if words and not words[0].isdigit() else {}
-    main(other | {"here": HERE}, int(words[0]) if words else 15)
+    parser = parser_for(__doc__)
+    parser.add_argument("checkout", nargs="?", help="may be left out before DRIFTS, too")
+    parser.add_argument("drifts", type=int, nargs="?")
+    said = parser.parse_args()
+    if said.drifts is None and said.checkout and said.checkout.isdigit():
+        said.checkout, said.drifts = None, int(said.checkout)
+    other = {"before": Path(said.checkout).resolve()} if said.checkout else {}
+    main(other | {"here": HERE}, 15 if said.drifts is None else said.drifts)

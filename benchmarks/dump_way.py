@@ -6,7 +6,6 @@ Two pods in five wait. They spread over zones, keep apart, have ports of the nod
 zone; a fifth of the nodes have GPUs. `--placer` is another checkout's command, to compare with.
 """
 
-import argparse
 import json
 import random
 import re
@@ -19,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from _arguments import parser_for
 from cluster_dump import SEED, nodes, pod
 
 Json = dict[str, Any]
@@ -129,7 +129,7 @@ def measure(placer: str, dump: Path, told: Path) -> None:
 
 def main() -> None:
     """Write the dump, and go the way."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_for(__doc__)
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--pods", type=int, default=5000)
     parser.add_argument("--placer", default=str(Path(sys.executable).parent / "placer"))

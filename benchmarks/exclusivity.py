@@ -9,8 +9,8 @@ Run: python benchmarks/exclusivity.py [ROUNDS]
 """
 
 import random
-import sys
 
+from _arguments import parser_for
 from _half_full import SIZES, node, print_one_pod, solved
 from _worlds import lone
 
@@ -50,5 +50,7 @@ def batches() -> None:
 
 
 if __name__ == "__main__":
-    one_pod(int(sys.argv[1]) if len(sys.argv) > 1 else 10)
+    parser = parser_for(__doc__)
+    parser.add_argument("rounds", type=int, nargs="?", default=10)
+    one_pod(parser.parse_args().rounds)
     batches()

@@ -12,11 +12,11 @@ quiet machine only, and against the solve in the same run.
 Run: python benchmarks/explain.py [NODES [BIG_NODES]]
 """
 
-import sys
 from collections import Counter
 from random import Random
 from time import monotonic, process_time
 
+from _arguments import parser_for
 from _timing import timed
 from _worlds import GIB, lone, machine, running_pod, spec
 
@@ -114,12 +114,14 @@ def show(name: str, instance: Instance, seconds: float) -> None:
 
 
 def main() -> None:
-    counts = [int(text) for text in sys.argv[1:3]]
-    small, large = (*counts, *(500, 5000)[len(counts) :])
-    nodes, running = fleet(small, Random(SEED))
+    parser = parser_for(__doc__)
+    parser.add_argument("nodes", type=int, nargs="?", default=500)
+    parser.add_argument("big_nodes", type=int, nargs="?", default=5000)
+    said = parser.parse_args()
+    nodes, running = fleet(said.nodes, Random(SEED))
     waiting = tuple(lone(pod(f"w{i}", GPUS)) for i in range(10))
     show("ten pods of eight GPUs", Instance(nodes, waiting, running=running), 1.0)
-    nodes, running = fleet(large, Random(SEED + 1))
+    nodes, running = fleet(said.big_nodes, Random(SEED + 1))
     show("many shapes", Instance(nodes, tuple(refused(Random(SEED))), running=running), 4.5)
 
 

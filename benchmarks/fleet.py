@@ -8,9 +8,9 @@ Run: python benchmarks/fleet.py [SECONDS] [NODES ...]
 """
 
 import random
-import sys
 from time import perf_counter
 
+from _arguments import parser_for
 from _timing import placed_tiers, timed
 from _worlds import gang, lone, nodes_in_turn, spec
 
@@ -111,5 +111,8 @@ def main(seconds: float, sizes: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    asked = [float(word) for word in sys.argv[1:]]
-    main(asked[0] if asked else 10.0, [int(n) for n in asked[1:]] or [4, 16, 64, 200])
+    parser = parser_for(__doc__)
+    parser.add_argument("seconds", type=float, nargs="?", default=10.0)
+    parser.add_argument("nodes", type=int, nargs="*", default=[4, 16, 64, 200])
+    said = parser.parse_args()
+    main(said.seconds, said.nodes)

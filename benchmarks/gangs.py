@@ -9,10 +9,10 @@ Run: python benchmarks/gangs.py [SECONDS] [NODES]
 """
 
 import random
-import sys
 from dataclasses import replace
 from time import perf_counter
 
+from _arguments import parser_for
 from _timing import timed
 from _worlds import gang, running_pod, spec
 
@@ -100,8 +100,11 @@ def measured(instance: Instance, engine: Engine, seconds: float) -> str:
 
 
 def main() -> None:
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 10.0
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 500
+    parser = parser_for(__doc__)
+    parser.add_argument("seconds", type=float, nargs="?", default=10.0)
+    parser.add_argument("nodes", type=int, nargs="?", default=500)
+    said = parser.parse_args()
+    seconds, count = said.seconds, said.nodes
     rng = random.Random(SEED)
     nodes, running = fleet(count, rng)
     free = 8 * count - sum(len(runner.placement.devices) for runner in running)

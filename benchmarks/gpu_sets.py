@@ -13,7 +13,6 @@ plain   what listing all sets with itertools for (slowest pair, pair sum) takes 
     python benchmarks/gpu_sets.py [--draws 40] [--seed 0] [MACHINE ...]
 """
 
-import argparse
 import importlib
 import pkgutil
 import platform
@@ -27,6 +26,7 @@ from time import process_time
 from typing import TypeVar
 
 import _timing
+from _arguments import one_of, parser_for
 
 import placer_models.links
 from placer_models.device import GPU, Device, LinkMatrix
@@ -72,8 +72,9 @@ class Timing:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("machines", nargs="*", metavar="MACHINE")
+    parser = parser_for(__doc__)
+    names = [case.name for case in (*catalogue(), *hard_boards())]
+    parser.add_argument("machines", type=one_of(names), nargs="*", metavar="MACHINE")
     parser.add_argument("--draws", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()

@@ -11,7 +11,6 @@ machine, and no worse on a busy one.
 Run: python benchmarks/greedy_fleet.py [NODES]
 """
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,6 +19,7 @@ from statistics import mean
 from time import thread_time
 
 import _worlds
+from _arguments import parser_for
 from _timing import print_times, timed
 from _worlds import GIB, gang, lone, nodes_in_turn
 
@@ -211,7 +211,9 @@ def report_batch(nodes: tuple[Node, ...]) -> None:
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
+    parser = parser_for(__doc__)
+    parser.add_argument("nodes", type=int, nargs="?", default=1_000)
+    count = parser.parse_args().nodes
     nodes = nodes_in_turn(count, [load_machine(name) for name in MACHINES])
     report("empty fleet", nodes, 0)
     report("busy fleet", nodes, WARM_UP_PODS_PER_NODE * count)

@@ -10,13 +10,13 @@ is placed in the first priority that differs.
     python benchmarks/halved_gaps.py --other CHECKOUT --family shares gangs --seeds 0 --seconds 10
 """
 
-import argparse
 import json
 import sys
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
+from _arguments import not_run, parser_for
 from _checkouts import HERE, json_of
 from _full_batches import FAMILIES, add_batch_options, batch
 from _plain_rival import WORKERS, points_a_count
@@ -57,11 +57,13 @@ def answer_of(checkout: Path, *question: str) -> list[Level]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--other", type=Path, required=True, help="the other checkout")
+    parser = parser_for(__doc__)
+    parser.add_argument("--other", type=Path, help="the other checkout")
     parser.add_argument("--loads", type=float, nargs="+", default=[1.05])
     add_batch_options(parser, list(OTHERS), [32])
     args = parser.parse_args()
+    if args.other is None:
+        not_run("name another checkout by --other")
 
     print(f"{args.seconds:g} s each, {WORKERS} workers; placed by priority, the higher one first")
     print("family  nodes  load  seed    other     here  gap there  here  ratio")

@@ -16,13 +16,13 @@ Run: python benchmarks/joint.py [ROUNDS]
 
 import random
 import statistics
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from time import perf_counter, process_time
 
 import one_pod as without_nics
+from _arguments import parser_for
 from _timing import timed
 from _worlds import GIB, lone, running_pod
 from _worn import on_worn
@@ -183,4 +183,6 @@ def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 30)
+    parser = parser_for(__doc__)
+    parser.add_argument("rounds", type=int, nargs="?", default=30)
+    main(parser.parse_args().rounds)

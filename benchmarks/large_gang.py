@@ -15,13 +15,14 @@ turn, and the ratio of CPU times is printed: before and after, in one run.
 Run: python benchmarks/large_gang.py [--rounds N] [--against FOLDER]
 """
 
-import argparse
 import json
+from argparse import SUPPRESS
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
 
+from _arguments import parser_for
 from _checkouts import HERE, json_of
 from _timing import timed
 from _worlds import GIB, machine, nodes_in_turn, spec
@@ -132,10 +133,10 @@ def told(found: dict[str, float]) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_for(__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--against", type=Path, metavar="FOLDER")
-    parser.add_argument("--row", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--row", nargs=2, help=SUPPRESS)
     said = parser.parse_args()
     if said.row:
         print(json.dumps(measured(said.row[0], said.row[1], said.rounds)))

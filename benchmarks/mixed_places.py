@@ -13,12 +13,12 @@ Times are CPU times of the one thread that works.
 Run: python benchmarks/mixed_places.py [NODES [STRATEGY]]
 """
 
-import sys
 from random import Random
 from statistics import mean
 from time import thread_time
 
 import _worlds
+from _arguments import parser_for
 from _timing import print_times, timed
 from _worlds import GIB, nodes_in_turn
 
@@ -110,10 +110,13 @@ def placed(scheduler: Scheduler, pod: Pod, options: SolveOptions) -> tuple[float
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else NODES
+    parser = parser_for(__doc__)
+    parser.add_argument("nodes", type=int, nargs="?", default=NODES)
+    parser.add_argument("strategy", type=NodeStrategy, choices=list(NodeStrategy), nargs="?")
+    said = parser.parse_args()
+    count = said.nodes
     scheduler = Scheduler(nodes_in_turn(count, [machine(kind) for kind in KINDS]))
-    strategy = NodeStrategy(sys.argv[2]) if len(sys.argv) > 2 else None
-    options = SolveOptions(engine=Engine.GREEDY, workers=1, strategy=strategy)
+    options = SolveOptions(engine=Engine.GREEDY, workers=1, strategy=said.strategy)
     rng = Random(SEED)
     turns = (with_shares(), without_shares())
     times: list[float] = []

@@ -5,10 +5,10 @@ python benchmarks/moves.py [NODES] [SECONDS]. For each budget it prints what is 
 bound, the moves, and the time; the first row, without moves, is the baseline.
 """
 
-import sys
 from random import Random
 from time import perf_counter
 
+from _arguments import parser_for
 from _timing import timed
 from _worlds import lone, running_pod, spec
 
@@ -78,4 +78,8 @@ def _placed(placement: Placement, instance: Instance) -> set[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    main(int((sys.argv[1:2] or ["16"])[0]), float((sys.argv[2:3] or ["10"])[0]))
+    parser = parser_for(__doc__)
+    parser.add_argument("nodes", type=int, nargs="?", default=16)
+    parser.add_argument("seconds", type=float, nargs="?", default=10.0)
+    said = parser.parse_args()
+    main(said.nodes, said.seconds)

@@ -17,6 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from _arguments import parser_for
 from _checkouts import HERE, environment_of
 
 from placer.node.cgroups import CPUS, Cgroups
@@ -154,4 +155,6 @@ def main(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 60)
+    parser = parser_for(__doc__)
+    parser.add_argument("seconds", type=float, nargs="?", default=60)
+    main(parser.parse_args().seconds)

@@ -19,10 +19,10 @@ two in turn: before and after, in one run. Worlds:
 Run: python benchmarks/on_time.py [--slower K] [--against FOLDER] [--worlds NAMES] [LIMIT...]
 """
 
-import argparse
 import json
 import tempfile
 import time
+from argparse import SUPPRESS
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -30,6 +30,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from _arguments import parser_for
 from _checkouts import HERE, json_of
 from _mixed_cluster import mixed_cluster
 from _timing import timed
@@ -251,12 +252,12 @@ def main(
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_for(__doc__)
     parser.add_argument("limits", nargs="*", type=float)
     parser.add_argument("--slower", type=float, default=1.0)
     parser.add_argument("--against", type=Path)
     parser.add_argument("--worlds", default=",".join(WORLDS))
-    parser.add_argument("--row", nargs="+", help=argparse.SUPPRESS)
+    parser.add_argument("--row", nargs="+", help=SUPPRESS)
     said = parser.parse_args()
     if unknown := set(said.worlds.split(",")) - set(WORLDS):
         parser.error(f"no such worlds: {', '.join(sorted(unknown))}; there are {', '.join(WORLDS)}")

@@ -12,13 +12,13 @@ Run: python benchmarks/one_pod.py [ROUNDS]
 """
 
 import statistics
-import sys
 from collections.abc import Mapping
 from functools import partial
 from itertools import combinations
 from time import perf_counter
 
 import _worlds
+from _arguments import parser_for
 from _timing import p99, solved_exactly, timed
 from _worlds import GIB
 from _worn import on_worn
@@ -97,4 +97,6 @@ def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 30)
+    parser = parser_for(__doc__)
+    parser.add_argument("rounds", type=int, nargs="?", default=30)
+    main(parser.parse_args().rounds)

@@ -10,11 +10,10 @@ nodes: they have several NUMA nodes, and links between GPUs. It is told how many
 With --by-greedy the greedy path places all pods, and columns none: the baseline, which has to find
 the same places; the last line is a hash of them.
 
-Run: python benchmarks/openb_scale.py FOLDER [--copies N] [--percent N] [--singles N] [--others N]
-[--by-greedy] [--strategy NAME] [--without-numba]; FOLDER has openb's CSV files.
+Run: python benchmarks/openb_scale.py [FOLDER] [--copies N] [--percent N] [--singles N]
+[--others N] [--by-greedy] [--strategy NAME] [--without-numba]; FOLDER has openb's CSV files.
 """
 
-import argparse
 import resource
 import sys
 from collections.abc import Sequence
@@ -25,6 +24,8 @@ from statistics import mean, median
 from time import thread_time
 
 import numpy as np
+from _arguments import not_run, parser_for
+from _openb import TRACES_MISSING, add_folder_of_traces
 from _timing import p99, timed
 
 from placer.openb.arrivals import ArrivalOrder
@@ -121,8 +122,8 @@ def print_calls(times_ms: Sequence[float], got: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
+    parser = parser_for(__doc__)
+    add_folder_of_traces(parser)
     parser.add_argument("--copies", type=int, default=1)
     parser.add_argument("--percent", type=int, default=50)
     parser.add_argument("--singles", type=int, default=1_000)
@@ -131,6 +132,8 @@ if __name__ == "__main__":
     parser.add_argument("--by-greedy", action="store_true", help="no pod is placed by columns")
     parser.add_argument("--without-numba", action="store_true")
     said = parser.parse_args()
+    if said.folder is None:
+        not_run(TRACES_MISSING)
     if said.without_numba:
         sys.modules["numba"] = None  # type: ignore[assignment]  # As where it is not installed.
     if said.by_greedy:

@@ -12,10 +12,10 @@ Run: python benchmarks/partitions.py [ROUNDS]
 
 import random
 import statistics
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 
+from _arguments import parser_for
 from _timing import solved_exactly
 from _worlds import lone, running_pod
 
@@ -95,4 +95,6 @@ def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    parser = parser_for(__doc__)
+    parser.add_argument("rounds", type=int, nargs="?", default=20)
+    main(parser.parse_args().rounds)

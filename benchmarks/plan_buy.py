@@ -11,12 +11,12 @@ Run: python benchmarks/plan_buy.py [FOLDER OF openb's CSV FILES] [SECONDS] [KIND
 """
 
 import os
-import sys
 import time
 from dataclasses import replace
 
+from _arguments import one_of, parser_for
 from _buying_rivals import buy_one_by_one
-from _openb import folder_of_traces, openb
+from _openb import add_folder_of_traces, openb
 from _random_mixes import random_mix
 
 from placer.plan.answer import PurchasePlan
@@ -25,6 +25,7 @@ from placer.plan.question import FailureTolerance, PlanQuestion
 from placer.plan.relax import question_as_packing
 
 LISTS = ("default", "gpushare40", "gpuspec20")
+KINDS = ("mixes", "zones", "nodes", "insides", *LISTS)
 MIXES = 12
 MIX_S = 10.0
 LOSSES = 5
@@ -75,9 +76,16 @@ def in_zones(question: PlanQuestion) -> PlanQuestion:
 
 
 def main() -> None:
-    folder = folder_of_traces(sys.argv[1] if len(sys.argv) > 1 else None)
-    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
-    chosen = sys.argv[3:] or ["mixes", *LISTS]
+    parser = parser_for(__doc__)
+    add_folder_of_traces(parser)
+    parser.add_argument(
+        "seconds", type=float, nargs="?", default=0.0, help="of each question; 0: those of its kind"
+    )
+    parser.add_argument(
+        "kinds", type=one_of(KINDS), nargs="*", default=["mixes", *LISTS], metavar="KIND"
+    )
+    said = parser.parse_args()
+    folder, seconds, chosen = said.folder, said.seconds, said.kinds
     print(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
     print(HEAD)
     if "mixes" in chosen:

@@ -10,12 +10,12 @@ Run: python benchmarks/plan_growth.py [STEPS] [WORK]
 
 import json
 import os
-import sys
 import time
 from dataclasses import replace
 from fractions import Fraction
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
+from _arguments import parser_for
 from _random_mixes import random_mix
 
 from placer.plan.growth import GrowthCurve, solve_plan_at_scales
@@ -48,10 +48,12 @@ def cpu_s(whose: int) -> float:
 
 
 def main() -> None:
-    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    work = int(sys.argv[2]) if len(sys.argv) > 2 else 4
+    parser = parser_for(__doc__)
+    parser.add_argument("steps", type=int, nargs="?", default=20)
+    parser.add_argument("work", type=int, nargs="?", default=4)
+    said = parser.parse_args()
     cases = {"all": case(""), "a lost": case("a"), "b lost": case("b")}
-    scales = [1 + Fraction(number, 10) for number in range(steps)]
+    scales = [1 + Fraction(number, 10) for number in range(said.steps)]
     print(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
     seconds: dict[int, float] = {}
     curves: list[GrowthCurve] = []
@@ -59,7 +61,7 @@ def main() -> None:
         started_s, own_s, theirs_s = time.perf_counter(), cpu_s(RUSAGE_SELF), cpu_s(RUSAGE_CHILDREN)
         # One process of its own each time: starting it is part of the time.
         workers = LocalProcessSweepWorkers(processes)
-        curve = solve_plan_at_scales(cases, scales, work_limit=work, workers=workers)
+        curve = solve_plan_at_scales(cases, scales, work_limit=said.work, workers=workers)
         workers.close()
         seconds[processes] = time.perf_counter() - started_s
         own_s, theirs_s = cpu_s(RUSAGE_SELF) - own_s, cpu_s(RUSAGE_CHILDREN) - theirs_s

@@ -11,11 +11,11 @@ Run: python benchmarks/pool_words.py [ROUNDS]
 """
 
 import statistics
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from _arguments import parser_for
 from _timing import p99, solved_exactly
 from _worlds import GIB
 from _worn import on_worn
@@ -101,4 +101,6 @@ def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 30)
+    parser = parser_for(__doc__)
+    parser.add_argument("rounds", type=int, nargs="?", default=30)
+    main(parser.parse_args().rounds)

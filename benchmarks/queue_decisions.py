@@ -11,10 +11,11 @@ Run: python benchmarks/queue_decisions.py [DECISIONS]
 """
 
 import random
-import sys
 import time
 import tracemalloc
 from collections import deque
+
+from _arguments import parser_for
 
 from placer.queue.fair import FairQueue
 from placer.queue.model import US_PER_S, DispatchTicket, DispatchUnit
@@ -107,4 +108,6 @@ def main(decisions: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
+    parser = parser_for(__doc__)
+    parser.add_argument("decisions", type=int, nargs="?", default=1_000_000)
+    main(parser.parse_args().decisions)

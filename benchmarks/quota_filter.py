@@ -6,11 +6,11 @@ All answer the same questions on the same nodes of 8 devices; the loop is the ba
 the same run. Each figure is the median over rounds.
 """
 
-import sys
 from statistics import median
 from time import perf_counter
 
 import numpy as np
+from _arguments import parser_for
 
 from placer.quota.filter import (
     ClassRequest,
@@ -51,8 +51,11 @@ def seconds_of(free: FreeQuotas, rounds: int) -> float:
 
 
 def main() -> None:
-    nodes = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 21
+    parser = parser_for(__doc__)
+    parser.add_argument("nodes", type=int, nargs="?", default=100_000)
+    parser.add_argument("rounds", type=int, nargs="?", default=21)
+    said = parser.parse_args()
+    nodes, rounds = said.nodes, said.rounds
     drawn = np.random.default_rng(0).integers(0, 81, size=(nodes, DEVICES))
     loop = Loop(drawn)
     base_s = seconds_of(loop, min(rounds, 5))

@@ -12,10 +12,10 @@ Times are CPU times of the one thread that works.
 Run: python benchmarks/refusals.py [NODES [PODS]]
 """
 
-import sys
 from dataclasses import replace
 from random import Random
 
+from _arguments import parser_for
 from _timing import print_times
 from _worlds import GIB, running_pod
 from greedy_fleet import SPECS
@@ -60,8 +60,11 @@ def resident(node: Node) -> RunningPod:
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
-    pods = int(sys.argv[2]) if len(sys.argv) > 2 else 60
+    parser = parser_for(__doc__)
+    parser.add_argument("nodes", type=int, nargs="?", default=1_000)
+    parser.add_argument("pods", type=int, nargs="?", default=60)
+    said = parser.parse_args()
+    count, pods = said.nodes, said.pods
     rng = Random(SEED)
     nodes = fleet(count)
     scheduler = Scheduler(nodes, tuple(map(resident, nodes)))

@@ -25,13 +25,13 @@ A summary follows: by family and load, by family, and of all runs.
     python benchmarks/rival.py --family mixed --nodes 32 --loads 0.95 1.00 --seeds 0 --seconds 10
 """
 
-import argparse
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product, zip_longest
 from typing import NamedTuple
 
+from _arguments import parser_for
 from _full_batches import FAMILIES, add_batch_options, batch
 from _plain_rival import WORKERS, points_a_count, rival
 from _timing import placed_tiers, timed
@@ -87,7 +87,7 @@ def ours(instance: Instance, seconds: float, workers: int = WORKERS) -> Run:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_for(__doc__)
     parser.add_argument("--loads", type=float, nargs="+", default=[0.90, 0.95, 1.00, 1.05])
     add_batch_options(parser, ["plain"], [32, 64])
     args = parser.parse_args()

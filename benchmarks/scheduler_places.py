@@ -14,11 +14,11 @@ machine, and no worse on a busy one.
 Run: python benchmarks/scheduler_places.py [NODES [PODS [ENGINE [STRATEGY]]]]
 """
 
-import sys
 from collections.abc import Sequence
 from random import Random
 from statistics import median
 
+from _arguments import parser_for
 from _timing import print_times
 from _worlds import nodes_in_turn
 from greedy_fleet import MACHINES, SPECS
@@ -81,11 +81,16 @@ def report(
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
-    pods = int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    engine = Engine(sys.argv[3]) if len(sys.argv) > 3 else Engine.GREEDY
-    strategy = NodeStrategy(sys.argv[4]) if len(sys.argv) > 4 else None
-    options = SolveOptions(engine=engine, workers=1, strategy=strategy)
+    parser = parser_for(__doc__)
+    parser.add_argument("nodes", type=int, nargs="?", default=1_000)
+    parser.add_argument("pods", type=int, nargs="?", default=200)
+    parser.add_argument(
+        "engine", type=Engine, choices=list(Engine), nargs="?", default=Engine.GREEDY
+    )
+    parser.add_argument("strategy", type=NodeStrategy, choices=list(NodeStrategy), nargs="?")
+    said = parser.parse_args()
+    count, pods = said.nodes, said.pods
+    options = SolveOptions(engine=said.engine, workers=1, strategy=said.strategy)
     nodes = fleet(count)
     report("empty fleet", nodes, 0, pods, options)
     report("busy fleet", nodes, BEFORE_PER_NODE * count, pods, options)

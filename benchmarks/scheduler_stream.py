@@ -11,7 +11,6 @@ machine, and no worse on a busy one.
 Run: python benchmarks/scheduler_stream.py [NODES [PODS]]
 """
 
-import sys
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,6 +20,7 @@ from time import thread_time
 from typing import ParamSpec, TypeVar
 
 import greedy_fleet
+from _arguments import parser_for
 from _timing import print_times, timed
 from _worlds import nodes_in_turn, spec
 
@@ -137,8 +137,11 @@ def parts(scheduler: Scheduler, rng: Random, clock: Clock) -> None:
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
-    pods = int(sys.argv[2]) if len(sys.argv) > 2 else 90
+    parser = parser_for(__doc__)
+    parser.add_argument("nodes", type=int, nargs="?", default=1_000)
+    parser.add_argument("pods", type=int, nargs="?", default=90)
+    said = parser.parse_args()
+    count, pods = said.nodes, said.pods
     rng = Random(SEED)
     scheduler = busy(rng, count)
     clock = Clock()

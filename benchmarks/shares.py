@@ -11,11 +11,11 @@ Run: python benchmarks/shares.py [ROUNDS]
 
 import random
 import statistics
-import sys
 from collections.abc import Iterator
 from functools import partial
 from time import perf_counter
 
+from _arguments import parser_for
 from _timing import solved_exactly, timed
 from _worlds import GIB, lone, machine, running_pod
 
@@ -105,4 +105,6 @@ def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10)
+    parser = parser_for(__doc__)
+    parser.add_argument("rounds", type=int, nargs="?", default=10)
+    main(parser.parse_args().rounds)

@@ -11,7 +11,6 @@ Run: python benchmarks/side_by_side.py [--other CHECKOUT] [WORKLOAD ...]
 Workloads: see the functions of _scheduler_workloads; all of them unless some are named.
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
+from _arguments import one_of, parser_for
 from _checkouts import HERE, environment_of
 from _scheduler_workloads import WORKLOADS
 
@@ -30,9 +30,15 @@ Times = defaultdict[str, list[float]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Time this checkout beside another one.")
+    parser = parser_for(__doc__)
     parser.add_argument("--other", type=Path, default=HERE, help="the other checkout")
-    parser.add_argument("workloads", nargs="*", default=list(WORKLOADS), metavar="WORKLOAD")
+    parser.add_argument(
+        "workloads",
+        type=one_of(WORKLOADS),
+        nargs="*",
+        default=list(WORKLOADS),
+        metavar="WORKLOAD",
+    )
     asked = parser.parse_args()
     print(f"{'workload':20} {'call':24} {'other ms':>16} {'here ms':>16}  here/other  answers")
     print(f"{'':45} {'median    mean':>16} {'median    mean':>16}")

@@ -11,13 +11,13 @@ Run: python benchmarks/slots_compile.py [ROUNDS]
 
 import random
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from _arguments import parser_for
 from _timing import timed
 
 from placer.slots.compiler import compile_job
@@ -70,4 +70,6 @@ def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+    parser = parser_for(__doc__)
+    parser.add_argument("rounds", type=int, nargs="?", default=5)
+    main(parser.parse_args().rounds)

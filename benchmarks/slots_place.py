@@ -8,10 +8,10 @@ of the usual ways and by the solver, how often the solver's number is proven the
 and CPU seconds a cluster.
 """
 
-import argparse
 import time
 from random import Random
 
+from _arguments import parser_for
 from _timing import timed
 
 from placer.slots.resources import ResourceAmounts
@@ -46,7 +46,7 @@ def cluster(seed: str, sizes: int, slots: int) -> tuple[Workers, JobNeeds]:
 
 def main() -> None:
     """Print one line for each kind of cluster."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_for(__doc__)
     parser.add_argument("--rounds", type=int, default=10)
     rounds = parser.parse_args().rounds
     print("sizes  slots  usual  solver  proven  s/cluster")

@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from _arguments import parser_for
+
 HELLO = str(Path(__file__).parents[1] / "instances" / "hello.yaml")
 LOADED = "import sys; print(any(m.split('.')[0] == 'ortools' for m in sys.modules))"
 CALL = """
@@ -57,4 +59,6 @@ def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 7)
+    parser = parser_for(__doc__)
+    parser.add_argument("rounds", type=int, nargs="?", default=7)
+    main(parser.parse_args().rounds)

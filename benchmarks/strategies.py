@@ -8,11 +8,11 @@ fit: each pod on the first node with room, measured by the same judge.
 Run: python benchmarks/strategies.py [PODS] [NODES] [SECONDS]
 """
 
-import sys
 from dataclasses import replace
 from random import Random
 from time import perf_counter
 
+from _arguments import parser_for
 from _timing import timed
 from _worlds import lone, running_pod, spec
 
@@ -102,7 +102,12 @@ def report(title: str, instance: Instance, limit_s: float) -> None:
 
 
 def main() -> None:
-    pods, nodes, limit_s = (*map(int, sys.argv[1:]), *(50, 1_000, 20)[len(sys.argv) - 1 :])
+    parser = parser_for(__doc__)
+    parser.add_argument("pods", type=int, nargs="?", default=50)
+    parser.add_argument("nodes", type=int, nargs="?", default=1_000)
+    parser.add_argument("seconds", type=int, nargs="?", default=20)
+    said = parser.parse_args()
+    pods, nodes, limit_s = said.pods, said.nodes, said.seconds
     for busy in (False, True):
         title = f"{pods} equal LS pods on {nodes:,} {'busy' if busy else 'idle'} nodes"
         report(title, cluster(nodes, pods, busy=busy), limit_s)

@@ -6,10 +6,10 @@ run, is NumPy; the answers have to be equal. Exchanges are those that are looked
 Run: python benchmarks/sweeps.py [SWEEPS]
 """
 
-import sys
 import time
 
 import numpy as np
+from _arguments import parser_for
 from _timing import timed
 
 from placer.search.exchanges.compiled_sweeps import anneal_with_numba
@@ -72,4 +72,6 @@ def main(sweeps: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 400)
+    parser = parser_for(__doc__)
+    parser.add_argument("sweeps", type=int, nargs="?", default=400)
+    main(parser.parse_args().sweeps)
