@@ -15,7 +15,7 @@ from _arguments import parser_for
 from _half_full import SIZES, node, print_one_pod, solved
 from _worlds import lone
 
-from placer_models.affinity import AffinityLevel, AffinityTerm
+from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.cluster import Instance
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import BindPolicy, QosClass, Strength
@@ -25,10 +25,10 @@ PREFERRED = Strength.PREFERRED
 
 WORDS: dict[str, tuple[AffinityTerm, ...]] = {
     "nothing": (),
-    "apart, numa": (AffinityTerm(DB, True, PREFERRED, AffinityLevel.NUMA),),
-    "apart, core": (AffinityTerm(DB, True, level=AffinityLevel.CORE),),
-    "together, numa": (AffinityTerm(DB, level=AffinityLevel.NUMA),),
-    "together, core": (AffinityTerm(DB, False, PREFERRED, AffinityLevel.CORE),),
+    "apart, numa": (AffinityTerm(DB, True, PREFERRED, InNodeAffinityLevel.NUMA),),
+    "apart, core": (AffinityTerm(DB, True, level=InNodeAffinityLevel.CORE),),
+    "together, numa": (AffinityTerm(DB, level=InNodeAffinityLevel.NUMA),),
+    "together, core": (AffinityTerm(DB, False, PREFERRED, InNodeAffinityLevel.CORE),),
 }
 PAIRS = 8
 

@@ -24,7 +24,7 @@ from own_parts import Found, OwnParts, all_held, best_parts, is_by_container
 from placer.judge.breaches import RULES
 from placer.judge.measure import Worth, is_better, measure
 from placer.judge.scene import scene_for_judge
-from placer_models.affinity import AffinityLevel
+from placer_models.affinity import InNodeAffinityLevel
 from placer_models.bound import is_bound_by_policy
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
@@ -114,7 +114,7 @@ class Insides:
         pods = [pod for gang in self.instance.gangs for pod in gang.pods]
         pods += [runner.pod for runner in self.instance.running]
         self.by_core = any(
-            term.level is AffinityLevel.CORE for pod in pods for term in pod.spec.affinity
+            term.level is InNodeAffinityLevel.CORE for pod in pods for term in pod.spec.affinity
         )
 
     def best(

@@ -13,7 +13,7 @@ from placer_cli.who_waits import refuse_cluster_options
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import InputError
 from placer_models.kubernetes.who_waits import ALL, WaitingPodFilter
-from placer_models.left_out import LeftOut
+from placer_models.left_out import PodLeftOutBeforeSolve
 from placer_models.placement import Placement, pod_or_gang_title
 from placer_models.reasons import Illegal
 
@@ -154,6 +154,6 @@ def _waiting(instance: Instance) -> Iterator[tuple[str, str]]:
             yield pod_or_gang_title(one.namespace, one.name), why.text
 
 
-def _bad(one: LeftOut) -> list[Illegal]:
+def _bad(one: PodLeftOutBeforeSolve) -> list[Illegal]:
     """Return what is illegal about a pod itself."""
     return [why for why in one.why if isinstance(why, Illegal)]

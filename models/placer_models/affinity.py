@@ -19,7 +19,7 @@ OF_ONE_NODE = ("", NODE_LEVEL, "kubernetes.io/hostname")
 """Topology keys by which each node is a domain of its own."""
 
 
-class AffinityLevel(StrEnum):
+class InNodeAffinityLevel(StrEnum):
     """What two pods share when they are together."""
 
     NODE = "node"
@@ -34,7 +34,7 @@ class AffinityLevel(StrEnum):
     @property
     def place(self) -> str:
         """The level for people."""
-        return "NUMA node" if self is AffinityLevel.NUMA else self.value
+        return "NUMA node" if self is InNodeAffinityLevel.NUMA else self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class AffinityTerm:
     labels: tuple[tuple[str, str], ...]
     apart: bool = False
     strength: Strength = Strength.REQUIRED
-    level: AffinityLevel = AffinityLevel.NODE
+    level: InNodeAffinityLevel = InNodeAffinityLevel.NODE
     topology: str = ""
     expressions: tuple[LabelExpression, ...] = ()
     namespaces: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class AffinityTerm:
     @property
     def inside(self) -> bool:
         """Whether the term is about places inside a node."""
-        return self.level is not AffinityLevel.NODE
+        return self.level is not InNodeAffinityLevel.NODE
 
     @property
     def wide(self) -> bool:

@@ -9,7 +9,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.demand import ExpectedDemand
 from placer_models.device import GPU, Device, LinkMatrix, PartitionTable, is_mig_instance
-from placer_models.left_out import LeftOut
+from placer_models.left_out import PodLeftOutBeforeSolve
 from placer_models.mig import Modes, gpu_of_mig_instance, with_mig_instances
 from placer_models.network import NODE_LEVEL, LevelRule
 from placer_models.node_strategy import NodeStrategy
@@ -447,7 +447,7 @@ class Instance:
     is_question: bool = False
     running_gangs: tuple[RunningGang, ...] = ()
     strategy: NodeStrategy = NodeStrategy.USABLE
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[PodLeftOutBeforeSolve, ...] = ()
     defaults: Defaults | None = None
     demand: ExpectedDemand | None = None
 

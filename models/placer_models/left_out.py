@@ -13,7 +13,7 @@ IllegalPods = Mapping[NamespacedName, Illegal]
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut(TypeChecked):
+class PodLeftOutBeforeSolve(TypeChecked):
     """A pod that waits, and that no solver is asked about.
 
     Attributes:
@@ -41,7 +41,7 @@ class LegalGangs:
 
     gangs: tuple[Gang, ...]
     groups: tuple[GangGroup, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[PodLeftOutBeforeSolve, ...] = ()
 
 
 def without_illegal_pods(
@@ -61,7 +61,7 @@ def without_illegal_pods(
         for _, name in [key for key in group.gangs if key in short][:1]:
             broken |= {key: IllegalGangInGroup(group.name, name) for key in group.gangs}
     left: list[Gang] = []
-    left_out: list[LeftOut] = []
+    left_out: list[PodLeftOutBeforeSolve] = []
     for gang in gangs:
         why = _short_of(gang, illegal) if gang.key in short else broken.get(gang.key)
         for pod in gang.pods:
@@ -81,5 +81,5 @@ def _short_of(gang: Gang, illegal: IllegalPods) -> IllegalMembers:
     return IllegalMembers(gang.name, names, len(gang.pods), gang.minimum)
 
 
-def _left_out(pod: Pod, gang: Gang, why: Reason) -> LeftOut:
-    return LeftOut(pod.name, pod.namespace, None if gang.lone else gang.name, (why,))
+def _left_out(pod: Pod, gang: Gang, why: Reason) -> PodLeftOutBeforeSolve:
+    return PodLeftOutBeforeSolve(pod.name, pod.namespace, None if gang.lone else gang.name, (why,))

@@ -180,7 +180,7 @@ class DevicesHeldByCheckpointReason(TypeChecked):
 
 
 @dataclass(frozen=True, slots=True)
-class MovesAllowed(TypeChecked):
+class MovesAllowedReason(TypeChecked):
     """How many running pods could move, and how many of them may."""
 
     could: int
@@ -296,7 +296,7 @@ Reason = (
     | NotFound
     | UnknownName
     | DevicesHeldByCheckpointReason
-    | MovesAllowed
+    | MovesAllowedReason
     | RejectedPlaceReason
     | LevelRuleReason
     | GangMinimumReason

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from placer.queue.model import BypassedUnit, ChosenFlow
+from placer.queue.model import BypassedUnit, SiblingFlowChoice
 from placer.scheduling.decision import Batch, Decision
 from placer_models.placement import NamespacedName, Unplaced
 from placer_models.pod import Gang, GangGroup
@@ -54,7 +54,7 @@ class AdmittedWorkload:
 
     workload: Workload
     job: str
-    steps: tuple[ChosenFlow, ...]
+    steps: tuple[SiblingFlowChoice, ...]
     missing: tuple[NamespacedName, ...]
     turn_us: int | None = None
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from placer.greedy.cores import cells_of_cpus
 from placer.greedy.offer import Chooser, PricedChoice
-from placer_models.affinity import AffinityLevel
+from placer_models.affinity import InNodeAffinityLevel
 from placer_models.goals import AFFINITY
 from placer_models.problem.node_state import (
     NOBODY,
@@ -27,7 +27,7 @@ from placer_models.problem.node_state import (
 from placer_models.problem.problem import Choice, Fit, Problem, Shape
 from placer_models.problem.tasks import InNodeAffinity, NumaOrCoreAffinityTerm
 
-AffinityPlaces = frozenset[tuple[AffinityLevel, int]]
+AffinityPlaces = frozenset[tuple[InNodeAffinityLevel, int]]
 """(level, index of a core class or cell) for places of a node."""
 
 MOST_CROWDS = 8
@@ -35,7 +35,7 @@ MOST_CROWDS = 8
 
 _Guests = frozenset[Guest]
 
-Bars = Callable[[AffinityLevel, _Guests], bool]
+Bars = Callable[[InNodeAffinityLevel, _Guests], bool]
 """Returns whether a pod keeps off a place of the level where these guests are."""
 
 
@@ -86,19 +86,19 @@ def _strictest_first(
             yield _bars(affinity, [*required, *wishes[:kept]], crowd)
 
 
-def _guests_by_place(node: NodeState) -> Iterator[tuple[AffinityLevel, _Guests]]:
+def _guests_by_place(node: NodeState) -> Iterator[tuple[InNodeAffinityLevel, _Guests]]:
     """Yield (level, guests) for each cell and each core class."""
-    yield from ((AffinityLevel.NUMA, cell.guests) for cell in node.cells)
-    yield from ((AffinityLevel.CORE, c.guests) for c in node.cores)
+    yield from ((InNodeAffinityLevel.NUMA, cell.guests) for cell in node.cells)
+    yield from ((InNodeAffinityLevel.CORE, c.guests) for c in node.cores)
 
 
-def _pairs(affinity: InNodeAffinity, level: AffinityLevel, guests: _Guests) -> int:
+def _pairs(affinity: InNodeAffinity, level: InNodeAffinityLevel, guests: _Guests) -> int:
     """Return the weight of the wishes to be apart that are lost if the pod joins these guests."""
     return sum(affinity.pairs_with(side, level) for side, _ in guests)
 
 
 def _bars(affinity: InNodeAffinity, terms: Sequence[NumaOrCoreAffinityTerm], crowd: int) -> Bars:
-    def bars(level: AffinityLevel, guests: _Guests) -> bool:
+    def bars(level: InNodeAffinityLevel, guests: _Guests) -> bool:
         sides = affinity_sides_of_guests(guests)
         return (
             not affinity.off_at(level).isdisjoint(sides)
@@ -114,11 +114,13 @@ def _bars(affinity: InNodeAffinity, terms: Sequence[NumaOrCoreAffinityTerm], cro
 
 def _without(node: NodeState, bars: Bars) -> NodeState:
     """Return the node without the cores that the pod keeps off, or whose cell it keeps off."""
-    cells = [bars(AffinityLevel.NUMA, cell.guests if cell.real else NOBODY) for cell in node.cells]
+    cells = [
+        bars(InNodeAffinityLevel.NUMA, cell.guests if cell.real else NOBODY) for cell in node.cells
+    ]
     return replace(
         node,
         cores=tuple(
-            c.hidden if cells[c.cell] or bars(AffinityLevel.CORE, c.guests) else c
+            c.hidden if cells[c.cell] or bars(InNodeAffinityLevel.CORE, c.guests) else c
             for c in node.cores
         ),
     )
@@ -127,7 +129,7 @@ def _without(node: NodeState, bars: Bars) -> NodeState:
 def _lost(node: NodeState, affinity: InNodeAffinity, choice: Choice) -> int:
     """Return what the place loses in tier affinity: wishes for company, and pairs too near."""
     lost = 0
-    for level in (AffinityLevel.NUMA, AffinityLevel.CORE):
+    for level in (InNodeAffinityLevel.NUMA, InNodeAffinityLevel.CORE):
         met = list(_met(node, choice, level))
         lost += _pairs(affinity, level, NOBODY.union(*met))
         for term in affinity.terms:
@@ -139,11 +141,11 @@ def _lost(node: NodeState, affinity: InNodeAffinity, choice: Choice) -> int:
     return lost
 
 
-def _met(node: NodeState, choice: Choice, level: AffinityLevel) -> Iterator[_Guests]:
+def _met(node: NodeState, choice: Choice, level: InNodeAffinityLevel) -> Iterator[_Guests]:
     """Yield the guests of each place of a level where the pod takes CPUs."""
     for c, take in zip(node.cores, choice.cores, strict=True):
         if take.whole or take.threads:
-            yield c.guests if level is AffinityLevel.CORE else node.cells[c.cell].guests
+            yield c.guests if level is InNodeAffinityLevel.CORE else node.cells[c.cell].guests
 
 
 def pod_as_affinity_guest(node: NodeState, shape: Shape) -> Guest | None:
@@ -165,7 +167,7 @@ def core_class_with_guest(c: CoreClass, shape: Shape, guest: Guest | None) -> Co
     """
     if shape.in_node_affinity is None or guest is None or c.free == 1:
         return c
-    if AffinityLevel.CORE not in shape.in_node_affinity.levels:
+    if InNodeAffinityLevel.CORE not in shape.in_node_affinity.levels:
         return c
     return c._replace(guests=c.guests | {guest})
 
@@ -181,7 +183,7 @@ def cells_with_guest(
     if (
         shape.in_node_affinity is None
         or guest is None
-        or AffinityLevel.NUMA not in shape.in_node_affinity.levels
+        or InNodeAffinityLevel.NUMA not in shape.in_node_affinity.levels
     ):
         return cells
     used = cells_of_cpus(node, choice.cores)
@@ -237,14 +239,14 @@ class InNodeAffinityFirsts:
         """Return whether a pod in the place is with the first of its kind that is there."""
         state = self._problem.nodes[node]
         together = all(
-            state.cells[at].real if level is AffinityLevel.NUMA else state.cores[at].free > 1
+            state.cells[at].real if level is InNodeAffinityLevel.NUMA else state.cores[at].free > 1
             for level, at in places
         )
         return together and choice.node == node and places <= set(self._places(choice))
 
     def holds(self, choices: Mapping[int, Choice]) -> bool:
         """Return whether every pod that requires others inside its node has them."""
-        present: defaultdict[tuple[int, AffinityLevel, int], list[int]] = defaultdict(list)
+        present: defaultdict[tuple[int, InNodeAffinityLevel, int], list[int]] = defaultdict(list)
         for pod, choice in choices.items():
             for level, at in self._places(choice):
                 present[choice.node, level, at].append(self._problem.pods[pod])
@@ -270,13 +272,13 @@ class InNodeAffinityFirsts:
         shape: int,
         term: NumaOrCoreAffinityTerm,
         choice: Choice,
-        present: Mapping[tuple[int, AffinityLevel, int], list[int]],
+        present: Mapping[tuple[int, InNodeAffinityLevel, int], list[int]],
     ) -> bool:
         state = self._problem.nodes[choice.node]
         for level, at in self._places(choice):
             if level is not term.level:
                 continue
-            on_cores = level is AffinityLevel.CORE
+            on_cores = level is InNodeAffinityLevel.CORE
             there = state.cores[at].guests if on_cores else state.cells[at].guests
             if not term.matches.isdisjoint(affinity_sides_of_guests(there)):
                 continue
@@ -286,15 +288,15 @@ class InNodeAffinityFirsts:
                 return False
         return True
 
-    def _places(self, choice: Choice) -> Iterator[tuple[AffinityLevel, int]]:
+    def _places(self, choice: Choice) -> Iterator[tuple[InNodeAffinityLevel, int]]:
         """Yield the classes and the cells that a place has CPUs of."""
         cells = set()
         for at, take in enumerate(choice.cores):
             if take.whole or take.threads:
-                yield AffinityLevel.CORE, at
+                yield InNodeAffinityLevel.CORE, at
                 cells.add(self._problem.nodes[choice.node].cores[at].cell)
         for cell in sorted(cells):
-            yield AffinityLevel.NUMA, cell
+            yield InNodeAffinityLevel.NUMA, cell
 
     def _meant(self, term: NumaOrCoreAffinityTerm, placed: NDArray[np.int64]) -> int:
         shapes = [side for side in term.matches if side < len(self._problem.shapes)]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.labelled import PodsByLabel
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
-from placer_models.affinity import AffinityLevel, AffinityTerm
+from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.goals import AFFINITY
 
 
@@ -165,11 +165,11 @@ def _is_near(judged: JudgedNode, owner: PlacedPod, term: AffinityTerm, other: Pl
     return not mine.isdisjoint(theirs - {None})
 
 
-def _places(judged: JudgedNode, placed: PlacedPod, level: AffinityLevel) -> set[int | None]:
+def _places(judged: JudgedNode, placed: PlacedPod, level: InNodeAffinityLevel) -> set[int | None]:
     """Return the cores, or the NUMA nodes, of the CPUs that the pod owns."""
     cpus = judged.inside.topology.cpu
     owned = [cpus[cpu] for cpu in placed.owned if cpu in cpus]
-    return {cpu.core if level is AffinityLevel.CORE else cpu.numa_node for cpu in owned}
+    return {cpu.core if level is InNodeAffinityLevel.CORE else cpu.numa_node for cpu in owned}
 
 
 def _elsewhere(domains: _Domains, placed: PlacedPod, term: AffinityTerm) -> bool:

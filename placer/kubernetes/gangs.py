@@ -17,7 +17,12 @@ from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
 from placer_models.kubernetes.pod_gang import GangRef
 from placer_models.kubernetes.pod_spec import ReadPodSpec, read_kube_pod_spec
 from placer_models.kubernetes.priority import SYSTEM_PRIORITIES
-from placer_models.left_out import IllegalPods, LeftOut, LegalGangs, without_illegal_pods
+from placer_models.left_out import (
+    IllegalPods,
+    LegalGangs,
+    PodLeftOutBeforeSolve,
+    without_illegal_pods,
+)
 from placer_models.legal import illegal_pods
 from placer_models.placement import NamespacedName
 from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of_gangs
@@ -62,7 +67,7 @@ class WaitingGangs:
     gangs: tuple[Gang, ...]
     groups: tuple[GangGroup, ...]
     illegal: IllegalPods
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[PodLeftOutBeforeSolve, ...]
 
 
 def gangs_of(
@@ -82,7 +87,7 @@ def gangs_of(
     lone: list[Gang] = []
     found: dict[_GangKey, _Waiting] = {}
     illegal: dict[NamespacedName, Illegal] = {}
-    left_out: list[LeftOut] = []
+    left_out: list[PodLeftOutBeforeSolve] = []
     asked_of: dict[NamespacedName, ReadPodSpec] = {}
     nominated = [part for part in objects.pods.values() if part.expected]
     for part in claims.in_turn(waiting):
@@ -148,7 +153,7 @@ def gangs_of(
     for key, why in without.items():
         summary.refused.append((object_title("PodGroup", *key[1:]), why))
         left_out += [
-            LeftOut(pod.name, pod.namespace, key[-1], (illegal[pod.key],))
+            PodLeftOutBeforeSolve(pod.name, pod.namespace, key[-1], (illegal[pod.key],))
             if pod.key in illegal
             else as_left_out(part, why)
             for part, pod in found[key].members

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from placer_models.annotations.device_allocated import DeviceAllocation, grants_of_allocations
+from placer_models.annotations.device_allocated import DeviceAllocatedEntry, grants_of_allocations
 from placer_models.annotations.names import DEVICE_ALLOCATED
 from placer_models.cluster import Node
 from placer_models.device import GPU, DeviceKey
@@ -117,7 +117,7 @@ def _named(part: KubePod, node: Node, holders: DeviceHolders) -> tuple[DeviceGra
 
 
 def _allocated(part: KubePod, node: Node) -> tuple[DeviceGrant, ...]:
-    allocations: tuple[DeviceAllocation, ...] = part.allocated or ()
+    allocations: tuple[DeviceAllocatedEntry, ...] = part.allocated or ()
     try:
         return grants_of_allocations(allocations, node)
     except ValueError as error:

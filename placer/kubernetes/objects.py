@@ -57,7 +57,7 @@ from placer_models.kubernetes.volume import (
     volume_claim_part,
     volume_part,
 )
-from placer_models.left_out import LeftOut
+from placer_models.left_out import PodLeftOutBeforeSolve
 from placer_models.placement import NamespacedName
 
 CLAIM_VERSIONS = tuple(f"resource.k8s.io/{version}" for version in ("v1", "v1beta2", "v1beta1"))
@@ -128,7 +128,7 @@ class Objects:
     bears: bool = False
     borne: int = 0
     closed: set[str] = field(default_factory=set)
-    unread: list[LeftOut] = field(default_factory=list)
+    unread: list[PodLeftOutBeforeSolve] = field(default_factory=list)
     doubts: UnreadableObjects = field(default_factory=UnreadableObjects)
 
     def add(self, found: Found) -> None:

@@ -15,7 +15,7 @@ from placer_models.kubernetes.pod_gang import GangRef, gang_of
 from placer_models.kubernetes.pod_terms import affinity_terms
 from placer_models.kubernetes.pod_volumes import pod_volumes
 from placer_models.kubernetes.resource_claim import ClaimPart, claim_part
-from placer_models.left_out import LeftOut
+from placer_models.left_out import PodLeftOutBeforeSolve
 from placer_models.placement import NamespacedName
 from placer_models.reasons import NotTried
 from placer_models.spreading import OWN_PREFIX
@@ -173,7 +173,7 @@ def bound_or_nominated_node(found: Object) -> str | None:
 
 def unreadable_waiting_pod(
     found: Object, error: ObjectError, doubts: UnreadableObjects
-) -> LeftOut | None:
+) -> PodLeftOutBeforeSolve | None:
     """Return a pod that cannot be read as one that nobody is asked about.
 
     None if it is bound, or waits for nothing any more.
@@ -189,7 +189,7 @@ def unreadable_waiting_pod(
     if ref is not None:
         doubts.gangs.setdefault((ref.is_kubernetes, *ref.key), []).append(title)
     why = f"it cannot be read: {error.message}"
-    return LeftOut(name, namespace, ref.key[1] if ref else None, (NotTried(why),))
+    return PodLeftOutBeforeSolve(name, namespace, ref.key[1] if ref else None, (NotTried(why),))
 
 
 def _gang_unread(

@@ -9,13 +9,13 @@ from placer.kubernetes.summary import DumpSummary
 from placer_models.kubernetes.pod import DEFAULT_SCHEDULER, KubePod
 from placer_models.kubernetes.pod_terms import NOBODY
 from placer_models.kubernetes.who_waits import WaitingPodFilter
-from placer_models.left_out import LeftOut
+from placer_models.left_out import PodLeftOutBeforeSolve
 from placer_models.reasons import NotTried
 
 
 def with_nominated_pods_bound(
     objects: Objects, summary: DumpSummary
-) -> tuple[Objects, tuple[LeftOut, ...]]:
+) -> tuple[Objects, tuple[PodLeftOutBeforeSolve, ...]]:
     """Let pods that wait for a node of their own count as bound there.
 
     kube-scheduler nominates a pod to a node where it preempts others for it, and keeps the room
@@ -43,13 +43,13 @@ def with_nominated_pods_bound(
 
 def pods_to_place_and_left_out(
     parts: Iterable[KubePod], who: WaitingPodFilter, summary: DumpSummary
-) -> tuple[list[KubePod], tuple[LeftOut, ...]]:
+) -> tuple[list[KubePod], tuple[PodLeftOutBeforeSolve, ...]]:
     """Return the pods that are to be placed, and those that wait and are not yet.
 
     Pods of other schedulers are told of in the summary alone: they are not ours to place.
     """
     waiting: list[KubePod] = []
-    gated: list[LeftOut] = []
+    gated: list[PodLeftOutBeforeSolve] = []
     by_scheduler: Counter[str] = Counter()
     for part in parts:
         title = part.identity.title
@@ -73,10 +73,12 @@ def pods_to_place_and_left_out(
     return waiting, tuple(gated)
 
 
-def as_left_out(part: KubePod, why: str) -> LeftOut:
+def as_left_out(part: KubePod, why: str) -> PodLeftOutBeforeSolve:
     """Return a pod that waits as one that nobody is asked about."""
     gang = part.gang.key[1] if part.gang else None
-    return LeftOut(part.identity.name, part.identity.namespace, gang, (NotTried(why),))
+    return PodLeftOutBeforeSolve(
+        part.identity.name, part.identity.namespace, gang, (NotTried(why),)
+    )
 
 
 def _is_waiting(part: KubePod) -> bool:

@@ -38,7 +38,7 @@ class LocatedContainer:
     why_not: str = ""
 
 
-class ContainerLookup:
+class ContainerCgroupFinder:
     """The containers below the roots, which are read when the first one is looked for.
 
     Attributes:

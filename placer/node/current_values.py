@@ -3,7 +3,11 @@
 from dataclasses import dataclass
 
 from placer.node.cgroups import CPUS, MEMS, Cgroups, cpuset_file_text, parse_cpuset
-from placer.node.container_lookup import ContainerLookup, LocatedContainer, container_cgroup_path
+from placer.node.container_lookup import (
+    ContainerCgroupFinder,
+    LocatedContainer,
+    container_cgroup_path,
+)
 from placer.node.host import HostMachine
 from placer.node.targets import ContainerTarget
 from placer_models.cpuset import CpuSet
@@ -80,7 +84,7 @@ class ContainerLeafReader:
         self._cgroups = cgroups
         self._host = host
         self._root = root
-        self.containers = ContainerLookup(cgroups, cgroups.container_roots)
+        self.containers = ContainerCgroupFinder(cgroups, cgroups.container_roots)
         self._was = {
             cgroup: one.pod.spec.qos
             for one in (previous.pods if previous else ())

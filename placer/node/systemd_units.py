@@ -113,7 +113,7 @@ class UnavailableSystemd:
         raise SystemdError(self._why)
 
 
-class SystemdUnits:
+class SystemdBusClient:
     """The units of the system's systemd; the bus is opened when it is first needed."""
 
     def __init__(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.illegal_running import with_running_as_counted
-from placer_models.left_out import LeftOut
+from placer_models.left_out import PodLeftOutBeforeSolve
 from placer_models.placement import NamespacedName
 from placer_models.pod import Gang, PodSpec
 from placer_models.reasons import Illegal
@@ -76,7 +76,9 @@ def instance_after_loss(instance: Instance, lost: frozenset[str]) -> Instance:
         running=tuple(stay),
         running_gangs=tuple(g for g in instance.running_gangs if g.key not in restarts),
         left_out=tuple(
-            LeftOut(one.pod.name, one.pod.namespace, None, (Illegal("", one.illegal),))
+            PodLeftOutBeforeSolve(
+                one.pod.name, one.pod.namespace, None, (Illegal("", one.illegal),)
+            )
             for one in illegal
         ),
     )

@@ -5,16 +5,16 @@ from fractions import Fraction
 from itertools import islice
 
 from placer.queue.flow import Flow, FlowGroup
-from placer.queue.model import ONE_MILLI, US_PER_S, ChargeTime, ChosenFlow
+from placer.queue.model import ONE_MILLI, US_PER_S, ChargeTime, SiblingFlowChoice
 
 _DECIMALS = 3
 
 
 def next_flow_at_each_level(
     root: FlowGroup, charge: ChargeTime, now_us: int
-) -> tuple[ChosenFlow, ...]:
+) -> tuple[SiblingFlowChoice, ...]:
     """Return the choice at each level of the tree, or none if no unit waits."""
-    steps: list[ChosenFlow] = []
+    steps: list[SiblingFlowChoice] = []
     flow: Flow = root
     while isinstance(flow, FlowGroup):
         first_two = tuple(islice(flow.in_order(charge, now_us), 2))
@@ -22,7 +22,7 @@ def next_flow_at_each_level(
             break
         chosen, others = first_two[0], first_two[1:]
         steps.append(
-            ChosenFlow(
+            SiblingFlowChoice(
                 group=None if flow is root else flow.name,
                 chosen=chosen.name,
                 value=usage_per_weight(chosen, charge, now_us),
@@ -39,7 +39,7 @@ def usage_per_weight(flow: Flow, charge: ChargeTime, now_us: int) -> Fraction:
     return Fraction(flow.standing(charge, now_us) * ONE_MILLI, flow.weight_milli)
 
 
-def flow_choices_in_words(steps: Sequence[ChosenFlow]) -> str:
+def flow_choices_in_words(steps: Sequence[SiblingFlowChoice]) -> str:
     """Return the choices in words, with values in thread-seconds over weight.
 
     ``default 201.5 against P20 202 (gap 0.5); in default: DEFAULT1 100 against DEFAULT2
@@ -55,7 +55,7 @@ def format_us_as_seconds(value: Fraction) -> str:
     return text.rstrip("0").rstrip(".")
 
 
-def _clause(step: ChosenFlow) -> str:
+def _clause(step: SiblingFlowChoice) -> str:
     place = f"in {step.group}: " if step.group else ""
     gap = f"gap {format_us_as_seconds(step.gap)}" if step.gap else "a tie: the older goes first"
     against = format_us_as_seconds(step.runner_up_value or Fraction(0))

@@ -133,7 +133,7 @@ class BypassedUnit:
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenFlow:
+class SiblingFlowChoice:
     """Why a flow was chosen among its siblings.
 
     Attributes:
@@ -164,7 +164,7 @@ class QueuePick:
     """A unit of a batch, and why it was next: one step for each level of the tree."""
 
     ticket: DispatchTicket
-    steps: tuple[ChosenFlow, ...]
+    steps: tuple[SiblingFlowChoice, ...]
 
 
 @dataclass(frozen=True, slots=True)

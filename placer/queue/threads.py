@@ -11,10 +11,10 @@ from placer.queue.model import (
     ONE_MILLI,
     US_PER_S,
     ChargeTime,
-    ChosenFlow,
     DispatchTicket,
     DispatchUnit,
     FlowReport,
+    SiblingFlowChoice,
 )
 
 
@@ -82,7 +82,7 @@ class LeastServedQueue:
         job = self._least_served(now_us)
         return None if job is None else self._start(job, 0, now_us)
 
-    def explain(self, now_us: int) -> tuple[ChosenFlow, ...]:
+    def explain(self, now_us: int) -> tuple[SiblingFlowChoice, ...]:
         """Return the reasons for what ``next`` would choose, from the top of the tree down."""
         return next_flow_at_each_level(self.tree.root, self.tree.charge, now_us)
 

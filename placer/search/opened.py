@@ -23,7 +23,7 @@ STEP_LIMIT = 500_000
 
 
 @dataclass(frozen=True, slots=True)
-class FewestOpenedChoices:
+class FewestOpenedNodesResult:
     """A way to open few nodes.
 
     Attributes:
@@ -38,7 +38,7 @@ class FewestOpenedChoices:
 
 def open_fewest_nodes(
     problem: Problem, start: Choices, budget: Budget
-) -> FewestOpenedChoices | None:
+) -> FewestOpenedNodesResult | None:
     """Return places that open as few nodes as the steps allow, or None if patterns do not apply.
 
     Args:
@@ -75,7 +75,7 @@ def open_fewest_nodes(
     order += [index for index in offered if index not in used]
     if len(packed.filling) > len(order):
         return None
-    return FewestOpenedChoices(
+    return FewestOpenedNodesResult(
         _choices(problem, start, shapes, order, packed.filling), packed.bound
     )
 

@@ -10,7 +10,7 @@ from placer.slots.graph import (
     JobGraph,
     ManagedMemoryShare,
     ManagedMemoryUseCase,
-    NetworkBuffers,
+    NetworkBufferSettings,
     Operator,
     OperatorEdge,
     SlotSharingGroup,
@@ -76,7 +76,9 @@ def _job(part: JobGraphFile) -> JobGraph:
         part.all_sources_in_same_region,
         part.default_exchange,
         tuple(_group(group) for group in part.slot_sharing_groups),
-        NetworkBuffers(network.buffer_size, network.buffers_per_channel, network.floating_buffers),
+        NetworkBufferSettings(
+            network.buffer_size, network.buffers_per_channel, network.floating_buffers
+        ),
         (
             (ManagedMemoryUseCase.OPERATOR, weights.operator),
             (ManagedMemoryUseCase.STATE_BACKEND, weights.state_backend),

@@ -179,7 +179,7 @@ class SlotSharingGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkBuffers:
+class NetworkBufferSettings:
     """The sizes and counts from which network memory is derived (F2)."""
 
     buffer_bytes: int = 32 * 2**10
@@ -209,7 +209,7 @@ class JobGraph:
     one_default_group: bool | None = None
     default_exchange: EdgeExchange = EdgeExchange.PIPELINED
     groups: tuple[SlotSharingGroup, ...] = ()
-    network: NetworkBuffers = NetworkBuffers()
+    network: NetworkBufferSettings = NetworkBufferSettings()
     consumer_weights: tuple[tuple[ManagedMemoryUseCase, int], ...] = CONSUMER_WEIGHTS
     state_backend_managed: bool = True
 

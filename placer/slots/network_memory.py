@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from placer.slots.compiled import EdgeBetweenChains
-from placer.slots.graph import EdgeExchange, EdgePartition, NetworkBuffers
+from placer.slots.graph import EdgeExchange, EdgePartition, NetworkBufferSettings
 
 
 def network_memory_of_chains(
-    links: Sequence[EdgeBetweenChains], parallelism: Sequence[int], network: NetworkBuffers
+    links: Sequence[EdgeBetweenChains], parallelism: Sequence[int], network: NetworkBufferSettings
 ) -> list[int]:
     """Return for each chain the network memory of one subtask.
 
@@ -34,7 +34,7 @@ def network_memory_of_chains(
     return [count * network.buffer_bytes for count in buffers]
 
 
-def _credits(channels: int, network: NetworkBuffers) -> int:
+def _credits(channels: int, network: NetworkBufferSettings) -> int:
     return channels * network.buffers_per_channel + network.floating_buffers
 
 

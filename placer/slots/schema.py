@@ -105,7 +105,7 @@ class SlotSharingGroupPart(Part):
     resources: ResourceProfilePart | None = None
 
 
-class NetworkBuffersPart(Part):
+class NetworkBufferSettingsPart(Part):
     """What network memory is derived from."""
 
     buffer_size: MemoryBytes = Field(default="32Ki", validate_default=True)
@@ -131,7 +131,7 @@ class JobGraphFile(Part):
     mode: ExecutionMode = ExecutionMode.STREAMING
     all_sources_in_same_region: bool | None = None
     default_exchange: EdgeExchange = EdgeExchange.PIPELINED
-    network: NetworkBuffersPart = NetworkBuffersPart()
+    network: NetworkBufferSettingsPart = NetworkBufferSettingsPart()
     slot_sharing_groups: tuple[str | SlotSharingGroupPart, ...] = ()
     consumer_weights: ManagedMemoryWeightsPart = ManagedMemoryWeightsPart()
     state_backend_managed: bool = True

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 
 from placer.counting.account import Account
 from placer.counting.cores import core_classes, cpus_still_on_node, owners_of_cores
-from placer_models.affinity import AffinityLevel, AffinityTerm
+from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.cluster import Node, RunningPod
 from placer_models.goals import Tier
 from placer_models.pod import PodSpec
 from placer_models.problem.node_state import CoreDistinction, Guest, NodeState
 from placer_models.problem.tasks import InNodeAffinity, NumaOrCoreAffinityTerm
 
-INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
+INSIDE = (InNodeAffinityLevel.NUMA, InNodeAffinityLevel.CORE)
 """The levels inside a node."""
 
 
@@ -59,7 +59,9 @@ class InNodeAffinityPods:
     @property
     def on_cores(self) -> bool:
         """Whether it matters which pods are on which core."""
-        return any(AffinityLevel.CORE in affinity.levels for affinity in self.of_shapes if affinity)
+        return any(
+            InNodeAffinityLevel.CORE in affinity.levels for affinity in self.of_shapes if affinity
+        )
 
 
 def any_has_in_node_affinity(specs: Iterable[PodSpec]) -> bool:
@@ -178,8 +180,8 @@ def _of_shape(
 ) -> InNodeAffinity | None:
     """Return how a shape and others affect each other, or None if they do not."""
     mine = waiting[index]
-    off: dict[AffinityLevel, set[int]] = {level: set() for level in INSIDE}
-    rather_off: dict[AffinityLevel, Counter[int]] = {level: Counter() for level in INSIDE}
+    off: dict[InNodeAffinityLevel, set[int]] = {level: set() for level in INSIDE}
+    rather_off: dict[InNodeAffinityLevel, Counter[int]] = {level: Counter() for level in INSIDE}
     levels = set()
     terms = []
     for term in mine.terms:

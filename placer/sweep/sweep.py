@@ -26,7 +26,7 @@ _TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class SweepTaskResults(Generic[T, R]):
+class SweepOutcome(Generic[T, R]):
     """What came of a sweep.
 
     Attributes:
@@ -47,7 +47,7 @@ def run_tasks(
     workers: SweepBackend,
     stop: Callable[[], bool] = lambda: False,
     on_done: Callable[[int], None] = lambda count: None,
-) -> SweepTaskResults[T, R]:
+) -> SweepOutcome[T, R]:
     """Do each task once, and return the results in the order of the tasks.
 
     A task whose worker dies is done again by another one; a result that has come is never asked
@@ -70,7 +70,7 @@ def run_tasks(
         on_done(count)
     done = tuple((tasks[number], run.results[number]) for number in sorted(run.results))
     left = tuple(task for number, task in enumerate(tasks) if number not in run.results)
-    return SweepTaskResults(done, left, run.given_up)
+    return SweepOutcome(done, left, run.given_up)
 
 
 def sweep_results_as_completed(

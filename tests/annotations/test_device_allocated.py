@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from annotations.documents import text_of
 from placer_models.annotations.device_allocated import (
-    DeviceAllocation,
+    DeviceAllocatedEntry,
     device_allocations_of_placement,
     grants_of_allocations,
     read_device_allocated,
@@ -41,7 +41,7 @@ SHARES = {
 ALLOCATIONS = st.lists(
     st.sampled_from(sorted(SHARES)).flatmap(
         lambda kind: st.builds(
-            DeviceAllocation,
+            DeviceAllocatedEntry,
             type=st.just(kind),
             minor=st.integers(0, 40),
             share=SHARES[kind],
@@ -63,7 +63,7 @@ def placed(*grants: DeviceGrant) -> PodPlacement:
 
 
 @given(ALLOCATIONS)
-def test_what_is_written_is_read_again(allocations: list[DeviceAllocation]) -> None:
+def test_what_is_written_is_read_again(allocations: list[DeviceAllocatedEntry]) -> None:
     """
     Nothing is lost on the way out and in; devices stand in order.
     """
@@ -128,7 +128,7 @@ def test_resources_stand_in_the_order_of_their_names() -> None:
     """
     As Go writes a map, so that equal documents are equal texts.
     """
-    held = DeviceAllocation(
+    held = DeviceAllocatedEntry(
         "gpu",
         0,
         DeviceShare(
@@ -161,7 +161,7 @@ def test_the_names_of_the_proposal_are_read() -> None:
     )
 
     assert read_device_allocated(text) == (
-        DeviceAllocation("gpu", 1, DeviceShare(50, 8 * GIB, 50)),
+        DeviceAllocatedEntry("gpu", 1, DeviceShare(50, 8 * GIB, 50)),
     )
 
 
@@ -213,7 +213,7 @@ def test_a_share_of_what_nobody_counts_is_no_grant() -> None:
     """
     It can be read, but a placement knows percent and memory alone.
     """
-    held = DeviceAllocation(
+    held = DeviceAllocatedEntry(
         "gpu", 2, DeviceShare(50, capacity=(DeviceQuantity("huawei.com/npu-core", 4),))
     )
 

@@ -10,7 +10,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.cluster import draw_cluster
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.residents import UnknownNameError, drawn_pods_by_node
-from placer_models.affinity import SYSTEM_NAMESPACE, AffinityLevel, AffinityTerm
+from placer_models.affinity import SYSTEM_NAMESPACE, AffinityTerm, InNodeAffinityLevel
 from placer_models.cluster import Instance, RunningPod
 from placer_models.placement import Placement
 from placer_models.pod import Gang
@@ -69,7 +69,7 @@ def test_what_waits_is_listed_with_whom_it_wants_to_be() -> None:
     rules = (
         AffinityTerm((("app", "db"),), topology="zone"),
         AffinityTerm((("app", "web"),), apart=True, strength=Strength.PREFERRED),
-        AffinityTerm((("app", "feed"),), level=AffinityLevel.NUMA),
+        AffinityTerm((("app", "feed"),), level=InNodeAffinityLevel.NUMA),
     )
     spread = (SpreadConstraint("zone"), SpreadConstraint("node", 2, Strength.PREFERRED))
     web = pod("web", 1)

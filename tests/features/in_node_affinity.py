@@ -6,17 +6,17 @@ from random import Random
 from features.affinity import APPS, drawn_term, in_order
 from features.exclusivity import crowded
 from features.feature import Feature, with_specs
-from placer_models.affinity import AffinityLevel
+from placer_models.affinity import InNodeAffinityLevel
 from placer_models.cluster import Instance
 from placer_models.pod import PodSpec
 from worlds import tiny_instance
 
-INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
+INSIDE = (InNodeAffinityLevel.NUMA, InNodeAffinityLevel.CORE)
 
 
 def with_company_inside(rng: Random, instance: Instance) -> Instance:
     """Let pods that own CPUs ask for others on their cores or NUMA nodes, or for none."""
-    levels = rng.choice(((AffinityLevel.CORE,), (AffinityLevel.NUMA,), INSIDE))
+    levels = rng.choice(((InNodeAffinityLevel.CORE,), (InNodeAffinityLevel.NUMA,), INSIDE))
     return with_specs(
         replace(instance, name=f"{instance.name}, beside"),
         lambda spec: _dressed_inside(rng, spec, levels),
@@ -33,7 +33,7 @@ def in_node_affinity_instance(seed: int) -> Instance:
     return with_company_inside(rng, instance)
 
 
-def _dressed_inside(rng: Random, spec: PodSpec, levels: tuple[AffinityLevel, ...]) -> PodSpec:
+def _dressed_inside(rng: Random, spec: PodSpec, levels: tuple[InNodeAffinityLevel, ...]) -> PodSpec:
     if not spec.qos.owns_cpus:
         return spec
     app = rng.choice((*APPS, *APPS, None))

@@ -135,7 +135,7 @@ TOLD_TWICE = {
 """Test -> what it tells of the words that the judge uses."""
 
 PLAIN = {
-    "affinity.AffinityLevel.place",
+    "affinity.InNodeAffinityLevel.place",
     "affinity.AffinityTerm.inside",
     "affinity.AffinityTerm.keys",
     "affinity.AffinityTerm.said",

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from random import Random
 
-from placer_models.affinity import AffinityLevel, AffinityTerm
+from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.capacity import DeviceQuantity
 from placer_models.cluster import Instance
 from placer_models.device_share import DeviceShare
@@ -25,7 +25,7 @@ def share_of(kind: str, **share: object) -> PodSpec:
     return asking(devices=(DeviceRequest(kind, 1, DeviceShare(**share)),))
 
 
-INSIDE = AffinityTerm((("app", "db"),), apart=True, level=AffinityLevel.NUMA)
+INSIDE = AffinityTerm((("app", "db"),), apart=True, level=InNodeAffinityLevel.NUMA)
 
 ILLEGAL: dict[str, PodSpec] = {
     "half a CPU of its own": replace(asking(cpu_milli=1500), qos=LSR),

@@ -20,7 +20,7 @@ from placer_models.instance.placement_file import (
     placement_and_outcome_from_document,
     solve_answer_to_json,
 )
-from placer_models.left_out import LeftOut
+from placer_models.left_out import PodLeftOutBeforeSolve
 from placer_models.machines.catalogue import load_machine
 from placer_models.placement import Answer, GaveUp, Placement, PodPlacement, Unplaced
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
@@ -94,7 +94,9 @@ def answered(*pods: Pod) -> tuple[Answer, Instance]:
     """Return the answer to what pods ask, and the instance as a reader that skips gives it."""
     fine = tuple(lone(pod) for pod in pods if pod is not BAD)
     why = (Illegal("containers", "the pod has none"),)
-    left = tuple(LeftOut(pod.name, pod.namespace, None, why) for pod in pods if pod is BAD)
+    left = tuple(
+        PodLeftOutBeforeSolve(pod.name, pod.namespace, None, why) for pod in pods if pod is BAD
+    )
     instance = Instance((NODE,), fine, left_out=left)
     return solve(instance, GREEDY), instance
 

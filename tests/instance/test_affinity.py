@@ -8,7 +8,7 @@ import pytest
 
 from instance_texts import reread
 from json_schemas import faults
-from placer_models.affinity import AffinityLevel, AffinityTerm
+from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.cluster import Instance
 from placer_models.files.part import json_schema
 from placer_models.instance.schema import InstanceFile
@@ -50,8 +50,8 @@ def term(
             "qos: LSR, requests: {cpu: 1}, affinity: {required: {matchLabels: {app: db}, "
             "level: core}}, antiAffinity: {preferred: {matchLabels: {app: web}, level: numa}}",
             [
-                replace(term(app="db"), level=AffinityLevel.CORE),
-                replace(term(True, PREFERRED, app="web"), level=AffinityLevel.NUMA),
+                replace(term(app="db"), level=InNodeAffinityLevel.CORE),
+                replace(term(True, PREFERRED, app="web"), level=InNodeAffinityLevel.NUMA),
             ],
         ),
         (

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from judge.hand import ALL_CPUS, Edge, node, pod, put, world
-from placer_models.affinity import AffinityLevel, AffinityTerm
+from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.pod import Pod
 from placer_models.policy import BindPolicy, QosClass, Strength
 
-CORE, NUMA = AffinityLevel.CORE, AffinityLevel.NUMA
+CORE, NUMA = InNodeAffinityLevel.CORE, InNodeAffinityLevel.NUMA
 DB = (("app", "db"),)
 BY_DB = AffinityTerm(DB, level=CORE)
 NEAR_DB = AffinityTerm(DB, level=NUMA)

@@ -4,7 +4,7 @@ import pytest
 
 from node.node_documents import a_pod
 from placer.node.cgroups import Cgroups
-from placer.node.container_lookup import ContainerLookup, LocatedContainer
+from placer.node.container_lookup import ContainerCgroupFinder, LocatedContainer
 from placer.node.container_roots import CONTAINER_ROOTS
 
 UID, ID = "1f2e-3d4c", "5" * 64
@@ -64,7 +64,7 @@ def make(cgroups: Cgroups, *paths: str, run: bool = True) -> None:
 def find(
     cgroups: Cgroups, pod: object = POD, roots: tuple[str, ...] = CONTAINER_ROOTS
 ) -> LocatedContainer:
-    return ContainerLookup(cgroups, roots).find(pod, "main")
+    return ContainerCgroupFinder(cgroups, roots).find(pod, "main")
 
 
 @pytest.mark.parametrize("path", KUBELETS)
@@ -182,7 +182,7 @@ def test_a_root_that_others_may_change_is_not_looked_into(cgroups: Cgroups) -> N
         make(cgroups, step, run=False)
         cgroups.files.owners[cgroups.path("cpuset", step)] = (1000, 0o755)
 
-    containers = ContainerLookup(cgroups, CONTAINER_ROOTS)
+    containers = ContainerCgroupFinder(cgroups, CONTAINER_ROOTS)
     assert containers.find(POD, "main").cgroups == (KUBELETS[1],)
     assert list(containers.barred) == ["docker", "kubepods/burstable"]
 

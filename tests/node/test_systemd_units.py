@@ -20,7 +20,7 @@ from placer.node.host import HostMachine
 from placer.node.plan import cgroup_plan_of
 from placer.node.render.systemd import systemd_properties_of, systemd_property_for
 from placer.node.state import OBSERVE_ONLY, AppliedStateFolder
-from placer.node.systemd_units import SystemdError, SystemdUnits
+from placer.node.systemd_units import SystemdBusClient, SystemdError
 from placer.node.targets import desired_container_cgroups
 from placer_models.cpuset import format_cpu_list
 from placer_models.limits import ContainerLimits
@@ -63,7 +63,7 @@ class Node:
         self.systemd.known = {unit: dict(quota) for unit in self.units}
         self.host = HostMachine("n0", frozenset(range(8)), systemd=True)
         self.state = AppliedStateFolder(folder / "state")
-        self.asks = SystemdUnits(address, answer_s=patience_s, settle_s=2 * patience_s)
+        self.asks = SystemdBusClient(address, answer_s=patience_s, settle_s=2 * patience_s)
         self.cgroups = Cgroups(self.tree, self.asks)
 
     def apply(self, a: str, b: str = "", generation: int = 1) -> object:
@@ -388,7 +388,7 @@ def test_a_run_that_is_killed_while_systemd_works_is_taken_back(node: Node) -> N
     class Killed(BaseException):
         pass
 
-    class KilledUnits(SystemdUnits):
+    class KilledUnits(SystemdBusClient):
         def set(self, unit: str, properties: object) -> None:
             self.answer_s = 0.05
             try:
@@ -452,7 +452,7 @@ def test_what_systemd_cannot_do_is_only_observed(
     assert host.rival(f"{scope('a')}/container", node.asks) is None
 
     node.systemd.version = "243-1"
-    old = SystemdUnits(node.address)
+    old = SystemdBusClient(node.address)
     assert "systemd 243-1 has no AllowedCPUs; from version 244 on" in old.trouble()
     old.close()
 
@@ -467,7 +467,7 @@ def test_what_systemd_cannot_do_is_only_observed(
         return missing(name)
 
     monkeypatch.setattr(importlib, "import_module", no_module)
-    text = str(host.rival(scope("a"), SystemdUnits(node.address)))
+    text = str(host.rival(scope("a"), SystemdBusClient(node.address)))
     assert text.endswith(
         "writes its cgroup again at each reload, and the package dbus-fast is not installed: "
         "pip install 'placer[systemd]'"

@@ -13,7 +13,7 @@ from placer.search.reasons.firsts import (
     find_first_affinity_pods,
 )
 from placer.search.reasons.question import OtherPods
-from placer_models.affinity import EVERY_NAMESPACE, AffinityLevel, AffinityTerm
+from placer_models.affinity import EVERY_NAMESPACE, AffinityTerm, InNodeAffinityLevel
 from placer_models.cluster import Node, RunningPod
 from placer_models.pod import Pod
 from placer_models.policy import QosClass, Strength
@@ -90,7 +90,9 @@ def drawn_term(rng: Random) -> AffinityTerm:
         tuple(sorted(labels.items())),
         apart=rng.random() < 0.2,
         strength=rng.choice((Strength.REQUIRED, Strength.REQUIRED, Strength.PREFERRED)),
-        level=rng.choice((AffinityLevel.NODE, AffinityLevel.NODE, AffinityLevel.NUMA)),
+        level=rng.choice(
+            (InNodeAffinityLevel.NODE, InNodeAffinityLevel.NODE, InNodeAffinityLevel.NUMA)
+        ),
         expressions=tuple(expressions),
         namespaces=rng.choice(((), (), ("a",), ("a", "b"), (EVERY_NAMESPACE,))),
     )

@@ -23,7 +23,7 @@ from placer_models.reasons import (
     GangMinimumReason,
     GroupTooLarge,
     LevelRuleReason,
-    MovesAllowed,
+    MovesAllowedReason,
     OccupancyStage,
     Reason,
     ReasonTimeout,
@@ -59,7 +59,7 @@ CASES: dict[str, tuple[Instance, tuple[Reason, ...]]] = {
         pinned_crowd(1),
         (
             Blocked(OccupancyStage.RUNNING, ((Blocker(RuleDemand("device-count", "gpu")), 2),)),
-            MovesAllowed(could=2, may=1),
+            MovesAllowedReason(could=2, may=1),
         ),
     ),
     "too few members": (

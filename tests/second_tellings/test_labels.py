@@ -8,7 +8,12 @@ import pytest
 
 from judge.hand import MACHINE
 from placer.judge.open_nodes import admits_new_pods, open_nodes_key_of_spec
-from placer_models.affinity import EVERY_NAMESPACE, SYSTEM_NAMESPACE, AffinityLevel, AffinityTerm
+from placer_models.affinity import (
+    EVERY_NAMESPACE,
+    SYSTEM_NAMESPACE,
+    AffinityTerm,
+    InNodeAffinityLevel,
+)
 from placer_models.cluster import Node
 from placer_models.network import LevelRule, LevelRuleKind
 from placer_models.node_affinity import NAME_FIELD, NodeAffinity, NodeTerm, PreferredTerm
@@ -126,7 +131,7 @@ def test_terms_mean_the_labels_that_they_say(seed: int) -> None:
         has = dict(labels)
         fits = all(meets(has, one) for one in some)
         agrees = fits and all(has.get(key) == value for key, value in wanted)
-        inside = rng.choice(tuple(AffinityLevel))
+        inside = rng.choice(tuple(InNodeAffinityLevel))
         owns = rng.random() < 0.5
         pair = AffinityTerm(wanted, level=inside, expressions=some)
         counted = SpreadConstraint("zone", labels=wanted, expressions=some)
@@ -134,7 +139,7 @@ def test_terms_mean_the_labels_that_they_say(seed: int) -> None:
         assert NodeTerm(some, names).met_by("n", labels) is meets_term(node, NodeTerm(some, names))
         assert counted.means(labels) is agrees
         assert pair.means(labels, owns_cpus=owns) is (
-            agrees and (owns or inside is AffinityLevel.NODE)
+            agrees and (owns or inside is InNodeAffinityLevel.NODE)
         )
 
 

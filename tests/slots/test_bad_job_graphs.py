@@ -12,7 +12,7 @@ from placer.slots.graph import (
     JobGraph,
     ManagedMemoryShare,
     ManagedMemoryUseCase,
-    NetworkBuffers,
+    NetworkBufferSettings,
     Operator,
     OperatorEdge,
     SlotSharingGroup,
@@ -309,7 +309,7 @@ GRAPHS = {
         "operators[0].managed.onHeap.weight: got 2147483648",
     ),
     "buffers of negative size": (
-        JobGraph((A,), network=NetworkBuffers(buffer_bytes=-1)),
+        JobGraph((A,), network=NetworkBufferSettings(buffer_bytes=-1)),
         "network.bufferSize: got -1; expected 0 or more",
     ),
     "two of one name on a cycle": (

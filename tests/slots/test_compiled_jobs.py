@@ -16,7 +16,7 @@ from placer.slots.graph import (
     JobGraph,
     ManagedMemoryShare,
     ManagedMemoryUseCase,
-    NetworkBuffers,
+    NetworkBufferSettings,
     Operator,
     OperatorEdge,
     SlotResourceSemantics,
@@ -320,7 +320,9 @@ def test_network_memory_follows_from_channels(
     From 7 subtasks to 3: channels of one reader, subpartitions of one writer (F2).
     """
     found = network_memory_of_chains(
-        [EdgeBetweenChains(0, 1, partition, exchange)], [7, 3], NetworkBuffers(buffer_bytes=1)
+        [EdgeBetweenChains(0, 1, partition, exchange)],
+        [7, 3],
+        NetworkBufferSettings(buffer_bytes=1),
     )
 
     assert found == [up, down]

@@ -20,7 +20,7 @@ from placer.slots.graph import (
     JobGraph,
     ManagedMemoryShare,
     ManagedMemoryUseCase,
-    NetworkBuffers,
+    NetworkBufferSettings,
     Operator,
     OperatorEdge,
     SlotResourceSemantics,
@@ -120,7 +120,7 @@ edges:
         True,
         EdgeExchange.BLOCKING,
         (SlotSharingGroup("g"), SlotSharingGroup("h")),
-        NetworkBuffers(65536, 3, 5),
+        NetworkBufferSettings(65536, 3, 5),
         (
             (ManagedMemoryUseCase.OPERATOR, 70),
             (ManagedMemoryUseCase.STATE_BACKEND, 70),

@@ -12,7 +12,7 @@ from placer.scheduling.decision import Batch, lone_gang
 from placer.scheduling.errors import BadPodError, SchedulerError
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.affinity import AffinityLevel, AffinityTerm
+from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.cluster import Instance, Node
 from placer_models.device_share import DeviceShare
@@ -127,7 +127,7 @@ ILLEGAL = {
         "exclusive is 'PCPULevel': the qos of this pod is LS; exclusive needs CPUs of its own",
     ),
     "on cores without CPUs": (
-        spec(qos=BE, affinity=(AffinityTerm((("a", "b"),), level=AffinityLevel.CORE),)),
+        spec(qos=BE, affinity=(AffinityTerm((("a", "b"),), level=InNodeAffinityLevel.CORE),)),
         "affinity[0].level is 'core': the qos of this pod is BE; level core needs CPUs",
     ),
     "no app": (

@@ -7,7 +7,7 @@ import pytest
 from mixed_worlds import mixed_instance
 from placer.search.outside_witnesses import outside_pods_that_match
 from placer_models import relations
-from placer_models.affinity import AffinityLevel, AffinityTerm
+from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.cluster import Instance
 from placer_models.pod import Pod, pods_of_gangs
 from placer_models.reach import looks_beyond_node, without_asks_beyond_node
@@ -60,7 +60,7 @@ def test_what_is_left_of_a_pod_asks_no_more_than_it_should(seed: int) -> None:
         assert not looks_beyond_node(near.spec)
         assert without_asks_beyond_node(near) == near
         assert looks_beyond_node(pod.spec) == (near.spec != pod.spec)
-        assert all(term.level is not AffinityLevel.NODE for term in inside.affinity)
+        assert all(term.level is not InNodeAffinityLevel.NODE for term in inside.affinity)
         assert not inside.spread
         assert looks_at_others(inside) == bool(inside.affinity)
         assert looks_at_others(pod.spec) == bool(pod.spec.affinity or pod.spec.spread)
@@ -81,7 +81,7 @@ def test_a_pod_is_the_first_by_terms_that_mean_itself() -> None:
     """
     mine = (("app", "mine"),)
     on_node = AffinityTerm(mine)
-    on_cores = AffinityTerm(mine, level=AffinityLevel.CORE)
+    on_cores = AffinityTerm(mine, level=InNodeAffinityLevel.CORE)
     others = (AffinityTerm(mine, apart=True), AffinityTerm((("app", "other"),)))
     waiting = (pod for seed in SEEDS for pod in pods_of_gangs(mixed_instance(seed).gangs))
     spec = next(pod.spec for pod in waiting if pod.spec.qos.owns_cpus)

@@ -307,7 +307,7 @@ def _apply(
     from placer.node.no_cgroups import ReadOnlyRootCgroup
     from placer.node.plan import cgroup_plan_of
     from placer.node.state import AppliedStateFolder
-    from placer.node.systemd_units import SystemdUnits
+    from placer.node.systemd_units import SystemdBusClient
 
     name = wanted.node.name
     is_here = here or name == socket.gethostname()
@@ -323,7 +323,7 @@ def _apply(
         plan = cgroup_plan_of(wanted, blank, HostMachine(name), root=how.root)
         _print(wanted, plan, f"on an empty node (this machine is not {name})", how.form)
         return Exit.DONE
-    with closing(SystemdUnits()) as units:
+    with closing(SystemdBusClient()) as units:
         cgroups = Cgroups(kernel_cgroup_files(), units, container_roots)
         return _apply_here(wanted, cgroups, kept, how)
 

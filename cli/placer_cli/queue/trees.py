@@ -1,7 +1,7 @@
 """Results of the queue's commands as documents for programs; times are microseconds."""
 
 from placer.queue.file.history_file import ThreadLengthHistory
-from placer.queue.model import US_PER_S, ChosenFlow
+from placer.queue.model import US_PER_S, SiblingFlowChoice
 from placer.queue.simulation.result import SimulatedJobThread, SimulationResult
 
 API_VERSION = "placer/v1"
@@ -83,7 +83,7 @@ def _run(run: SimulatedJobThread) -> dict[str, object]:
     }
 
 
-def _step(step: ChosenFlow) -> dict[str, object]:
+def _step(step: SiblingFlowChoice) -> dict[str, object]:
     """Return one level of a decision; values in thread-seconds over weight, as fractions."""
     return {
         "group": step.group,

@@ -37,7 +37,7 @@ _NOTHING = DeviceShare()
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceAllocation:
+class DeviceAllocatedEntry:
     """One device that a pod holds, whole or in part.
 
     Attributes:
@@ -57,7 +57,7 @@ class DeviceAllocation:
 
 def device_allocations_of_placement(
     placement: PodPlacement, node: Node
-) -> tuple[DeviceAllocation, ...]:
+) -> tuple[DeviceAllocatedEntry, ...]:
     """Return the devices that a pod was given, ascending by type and minor.
 
     Raises:
@@ -79,7 +79,7 @@ def device_allocations_of_placement(
             percent=WHOLE_PERCENT, memory_percent=WHOLE_PERCENT if grant.type == GPU else None
         )
         allocations.append(
-            DeviceAllocation(
+            DeviceAllocatedEntry(
                 grant.type,
                 grant.minor,
                 with_memory_in_both_units(share, device.memory_bytes),
@@ -95,7 +95,7 @@ def device_allocations_of_placement(
 
 
 def grants_of_allocations(
-    allocations: Iterable[DeviceAllocation], node: Node | None = None
+    allocations: Iterable[DeviceAllocatedEntry], node: Node | None = None
 ) -> tuple[DeviceGrant, ...]:
     """Return devices and shares as a placement has them, ascending by type and minor.
 
@@ -130,7 +130,7 @@ def grants_of_allocations(
     return tuple(grants)
 
 
-def _says_nothing(held: DeviceAllocation) -> bool:
+def _says_nothing(held: DeviceAllocatedEntry) -> bool:
     """Return whether it is not said how much is held, which leaves nothing for others."""
     return held.share == _NOTHING and not held.virtual_functions
 
@@ -145,7 +145,7 @@ def _unfilled(share: DeviceShare, memory_bytes: int) -> DeviceShare:
     )
 
 
-def write_device_allocated(allocations: Iterable[DeviceAllocation]) -> str:
+def write_device_allocated(allocations: Iterable[DeviceAllocatedEntry]) -> str:
     """Return the annotation's value, in Koordinator's spelling of today."""
     document: dict[str, list[object]] = {}
     for allocation in _ordered(allocations):
@@ -153,7 +153,7 @@ def write_device_allocated(allocations: Iterable[DeviceAllocation]) -> str:
     return json.dumps(document, separators=(",", ":"))
 
 
-def read_device_allocated(text: str) -> tuple[DeviceAllocation, ...]:
+def read_device_allocated(text: str) -> tuple[DeviceAllocatedEntry, ...]:
     """Read the annotation; fields that are not known are passed over.
 
     Resources may have the names of the proposal (``kubernetes.io/gpu-core``).
@@ -162,7 +162,7 @@ def read_device_allocated(text: str) -> tuple[DeviceAllocation, ...]:
         AnnotationError: The text is not such a document; the message has the JSON path.
 
     """
-    found: dict[tuple[str, int, str], DeviceAllocation] = {}
+    found: dict[tuple[str, int, str], DeviceAllocatedEntry] = {}
     for kind, listed in parse_json(text, DEVICE_ALLOCATED).members().items():
         if not kind:
             listed.refuse("a device type without a name; write one such as gpu")
@@ -175,11 +175,11 @@ def read_device_allocated(text: str) -> tuple[DeviceAllocation, ...]:
     return _ordered(found.values())
 
 
-def _ordered(allocations: Iterable[DeviceAllocation]) -> tuple[DeviceAllocation, ...]:
+def _ordered(allocations: Iterable[DeviceAllocatedEntry]) -> tuple[DeviceAllocatedEntry, ...]:
     return tuple(sorted(allocations, key=lambda held: (held.type, held.minor, held.id)))
 
 
-def _to_json(held: DeviceAllocation) -> dict[str, object]:
+def _to_json(held: DeviceAllocatedEntry) -> dict[str, object]:
     document: dict[str, object] = {"minor": held.minor, "resources": _resources(held)}
     if held.id:
         document["id"] = held.id
@@ -199,7 +199,7 @@ def _function_to_json(function: VirtualFunction) -> dict[str, object]:
     return {**minor, **({"busID": function.bus_id} if function.bus_id else {})}
 
 
-def _resources(held: DeviceAllocation) -> dict[str, str]:
+def _resources(held: DeviceAllocatedEntry) -> dict[str, str]:
     share = held.share
     resources = {
         q.name: format_bytes(q.amount) if q.unit is DeviceQuantityUnit.BYTES else str(q.amount)
@@ -220,7 +220,7 @@ def _resources(held: DeviceAllocation) -> dict[str, str]:
     return dict(sorted(resources.items()))
 
 
-def _read(kind: str, part: JsonPart) -> DeviceAllocation:
+def _read(kind: str, part: JsonPart) -> DeviceAllocatedEntry:
     fields = part.fields(("minor", "resources", "id", "extension"), {_MISSPELT: "resources"})
     extension = (
         fields["extension"].fields(("vfs", "gpuSharedResourceTemplate"))
@@ -229,7 +229,7 @@ def _read(kind: str, part: JsonPart) -> DeviceAllocation:
     )
     functions = extension.get("vfs")
     template = extension.get("gpuSharedResourceTemplate")
-    return DeviceAllocation(
+    return DeviceAllocatedEntry(
         type=kind,
         minor=part.need(fields, "minor").integer(),
         share=_share(kind, fields.get("resources")),

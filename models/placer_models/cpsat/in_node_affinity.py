@@ -11,7 +11,7 @@ from itertools import chain, combinations
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.affinity import AffinityLevel
+from placer_models.affinity import InNodeAffinityLevel
 from placer_models.cpsat.assignment import Assignment, Expression, Variables
 from placer_models.cpsat.cpus import existing_core_take_vars
 from placer_models.cpsat.envelope import ordered_pair_count_var
@@ -29,12 +29,12 @@ from placer_models.problem.problem import Problem
 from placer_models.problem.tasks import InNodeAffinity, NumaOrCoreAffinityTerm
 from placer_models.rule_family import RuleFamilyName
 
-LEVELS = (AffinityLevel.NUMA, AffinityLevel.CORE)
+LEVELS = (InNodeAffinityLevel.NUMA, InNodeAffinityLevel.CORE)
 """The levels inside a node."""
 
 
 @dataclass(frozen=True, slots=True)
-class InNodeAffinityVariables:
+class OwnedCpuLocationVariables:
     """Where an assignment's pod owns CPUs, as far as affinities look at that.
 
     Attributes:
@@ -48,29 +48,29 @@ class InNodeAffinityVariables:
     cores: tuple[IntVar, ...]
     cells: tuple[IntVar, ...]
 
-    def at(self, level: AffinityLevel) -> tuple[IntVar, ...]:
+    def at(self, level: InNodeAffinityLevel) -> tuple[IntVar, ...]:
         """Return the literals of a level."""
-        return self.cores if level is AffinityLevel.CORE else self.cells
+        return self.cores if level is InNodeAffinityLevel.CORE else self.cells
 
 
 def in_node_pod_affinity_vars(
     model: CpModel, problem: Problem, assignment: Assignment
-) -> InNodeAffinityVariables | None:
+) -> OwnedCpuLocationVariables | None:
     """Create the variables of an assignment, or return None if no affinity concerns its pod."""
     affinity = assignment.shape.in_node_affinity
     if affinity is None or not assignment.shape.owned_cpus:
         return None
     node = problem.nodes[assignment.node]
 
-    def literals(level: AffinityLevel, count: int) -> tuple[IntVar, ...]:
+    def literals(level: InNodeAffinityLevel, count: int) -> tuple[IntVar, ...]:
         if level not in affinity.levels:
             return ()
         return tuple(model.new_bool_var(f"{level}[{assignment.name},{i}]") for i in range(count))
 
-    return InNodeAffinityVariables(
+    return OwnedCpuLocationVariables(
         affinity,
-        cores=literals(AffinityLevel.CORE, len(node.cores)),
-        cells=literals(AffinityLevel.NUMA, len(node.cells)),
+        cores=literals(InNodeAffinityLevel.CORE, len(node.cores)),
+        cells=literals(InNodeAffinityLevel.NUMA, len(node.cells)),
     )
 
 
@@ -79,7 +79,7 @@ class _Guest:
     """An assignment that could be at a place, with a literal for whether it is there."""
 
     assignment: Assignment
-    own: InNodeAffinityVariables
+    own: OwnedCpuLocationVariables
     here: IntVar
 
 
@@ -93,7 +93,7 @@ class _Place:
 
     """
 
-    level: AffinityLevel
+    level: InNodeAffinityLevel
     sides: frozenset[int]
     shared: bool
     guests: tuple[_Guest, ...]
@@ -217,12 +217,12 @@ def _pairs_too_near(model: CpModel, problem: Problem, x: Variables) -> Iterator[
             yield from _near_running(model, places, mine)
 
 
-def _pairs(mine: Sequence[_Guest], theirs: Sequence[_Guest], level: AffinityLevel) -> int:
+def _pairs(mine: Sequence[_Guest], theirs: Sequence[_Guest], level: InNodeAffinityLevel) -> int:
     """Return the weight of the wishes that two guests go against if they are near each other."""
     return mine[0].own.affinity.pairs_with(theirs[0].own.affinity.side, level)
 
 
-def _crowds(guests: Sequence[Sequence[_Guest]], level: AffinityLevel) -> Iterator[list[int]]:
+def _crowds(guests: Sequence[Sequence[_Guest]], level: InNodeAffinityLevel) -> Iterator[list[int]]:
     """Yield crowds of guests, by position, any two of which would rather be apart."""
     crowds: list[list[int]] = []
     for i, mine in enumerate(guests):
@@ -278,9 +278,9 @@ def _near_running(
             yield weight * near
 
 
-def _present(x: Variables) -> Iterator[tuple[Assignment, InNodeAffinityVariables]]:
+def _present(x: Variables) -> Iterator[tuple[Assignment, OwnedCpuLocationVariables]]:
     for assignment in x.assignments:
-        own = assignment.part(InNodeAffinityVariables)
+        own = assignment.part(OwnedCpuLocationVariables)
         if own is not None:
             yield assignment, own
 
@@ -296,11 +296,11 @@ def _levels(problem: Problem, x: Variables) -> Iterator[list[_Place]]:
             present = [
                 (assignment, own)
                 for assignment in assignments
-                if (own := assignment.part(InNodeAffinityVariables)) is not None and own.at(level)
+                if (own := assignment.part(OwnedCpuLocationVariables)) is not None and own.at(level)
             ]
             about = (
                 [(c.guests, c.free > 1) for c in node.cores]
-                if level is AffinityLevel.CORE
+                if level is InNodeAffinityLevel.CORE
                 else [(cell.guests, cell.real) for cell in node.cells]
             )
             places = []
@@ -331,7 +331,7 @@ def _alone(
 def in_node_affinity_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
     """Yield hints for the core classes and cells that the pods are on."""
     for assignment, choices in known.at:
-        own = assignment.part(InNodeAffinityVariables)
+        own = assignment.part(OwnedCpuLocationVariables)
         if own is None:
             continue
         cores = {i for c in choices for i, take in enumerate(c.cores) if take.whole or take.threads}

@@ -11,7 +11,7 @@ MAX_ALIASED_VALUES = 10_000_000
 T = TypeVar("T")
 
 
-class AliasError(ValueError):
+class BadYamlAliasError(ValueError):
     """An alias that is refused. ``str()`` says why, and what to do."""
 
 
@@ -50,28 +50,28 @@ class YamlAnchors(Generic[T]):
             around: The parts that the alias stands in.
 
         Raises:
-            AliasError: It names nothing, or too much.
+            BadYamlAliasError: It names nothing, or too much.
 
         """
         if alias not in self._named:
-            raise AliasError(
+            raise BadYamlAliasError(
                 f"the alias '*{alias}' names nothing: no '&{alias}' stands before it in the "
                 "document; write the value out"
             )
         part = self._named[alias]
         if any(part is one for one in around):
-            raise AliasError(
+            raise BadYamlAliasError(
                 f"the alias '*{alias}' stands within what it names, "
                 "which would never end; write the value out"
             )
         values, levels = self._measure(part)
         if len(around) + levels > MAX_DEPTH:
-            raise AliasError(
+            raise BadYamlAliasError(
                 f"the alias '*{alias}' nests deeper than {MAX_DEPTH} levels; flatten it"
             )
         self._values += values
         if self._values > MAX_ALIASED_VALUES:
-            raise AliasError(
+            raise BadYamlAliasError(
                 f"by the alias '*{alias}' aliases stand for more than {MAX_ALIASED_VALUES:,} "
                 "values: aliases of aliases grow without bound (as in a billion laughs); write the "
                 "values out, or split the file"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import yaml
 
-from placer_models.files.anchors import AliasError, YamlAnchors
+from placer_models.files.anchors import BadYamlAliasError, YamlAnchors
 from placer_models.files.errors import InputError
 from placer_models.files.reading import Tell
 from placer_models.files.tree import (
@@ -72,7 +72,7 @@ def _add(builder: DocumentTreeBuilder, anchors: YamlAnchors[Tree], event: yaml.E
     if isinstance(event, yaml.AliasEvent):
         try:
             part = anchors.aliased(event.anchor or "", builder.open)
-        except AliasError as error:
+        except BadYamlAliasError as error:
             raise builder.fault(line, str(error)) from None
         builder.alias(part, anchors.values_of(part), line)
         return

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from placer_models.affinity import AffinityLevel
+from placer_models.affinity import InNodeAffinityLevel
 from placer_models.files.part import Part
 from placer_models.host_ports import ANY_IP, MOST_PORT, HostPort, PortProtocol
 from placer_models.instance.fields import Count, PodBindPolicy, PodExclusive, as_tuple
@@ -215,13 +215,13 @@ SpreadParts = Annotated[
 class AffinityTermPart(PodSelectorPart):
     """Pods that have these labels, and what being together with them means."""
 
-    level: AffinityLevel = AffinityLevel.NODE
+    level: InNodeAffinityLevel = InNodeAffinityLevel.NODE
     topology_key: str = ""
     namespaces: OneOf | None = None
 
     @model_validator(mode="after")
     def _is_inside_or_beyond(self) -> Self:
-        if self.topology_key and self.level is not AffinityLevel.NODE:
+        if self.topology_key and self.level is not InNodeAffinityLevel.NODE:
             raise ValueError(
                 f"got topologyKey {self.topology_key!r} and level {self.level}, which is inside "
                 "a node; give one of them"

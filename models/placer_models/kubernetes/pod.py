@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from placer_models.annotations.device_allocated import DeviceAllocation, read_device_allocated
+from placer_models.annotations.device_allocated import DeviceAllocatedEntry, read_device_allocated
 from placer_models.annotations.device_hint import DeviceHint, read_device_hints
 from placer_models.annotations.json_parts import JsonPart
 from placer_models.annotations.names import (
@@ -155,7 +155,7 @@ class KubePod:
     devices: DeviceRequestAnnotations = NO_WISHES
     status: ResourceStatusAnnotation | None = None
     memory_status: ResourceStatusAnnotation | None = None
-    allocated: tuple[DeviceAllocation, ...] | None = None
+    allocated: tuple[DeviceAllocatedEntry, ...] | None = None
     claims: tuple[PodClaim, ...] = ()
     volumes: PodVolumes = NO_VOLUMES
     kubelet_uid: str = ""

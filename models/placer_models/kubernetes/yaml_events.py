@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import yaml
 
-from placer_models.files.anchors import AliasError, YamlAnchors
+from placer_models.files.anchors import BadYamlAliasError, YamlAnchors
 from placer_models.files.errors import InputError, in_quotes
 from placer_models.files.tree import MAX_DEPTH, ScalarValue, tree_to_json
 from placer_models.files.yaml_tree import MERGE_KEY, MERGES
@@ -174,7 +174,7 @@ def _aliased(
 ) -> ChunkValue:
     try:
         value = anchors.aliased(event.anchor or "", around)
-    except AliasError as error:
+    except BadYamlAliasError as error:
         raise _refused(file, offset, event, str(error)) from None
     if value is items and items is not None:
         message = f"the alias '*{event.anchor}' names all items of a List; write them out"

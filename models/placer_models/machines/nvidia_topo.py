@@ -8,7 +8,7 @@ from placer_models.instance.machine_links import SELF
 from placer_models.machines.affinity_columns import GpuSurroundings
 from placer_models.machines.other_topo import read_amd, read_slurm_gres
 from placer_models.machines.rates import UNLINKED
-from placer_models.machines.sketch import GpuInText, MachineFromText, to_machine
+from placer_models.machines.sketch import GpuInToolOutput, MachineFromToolOutput, to_machine
 from placer_models.machines.topo_text import GpuTopologyError as GpuTopologyError
 from placer_models.machines.topo_text import (
     TopoMatrix,
@@ -63,7 +63,7 @@ def machine_from_topo_text(
         raise GpuTopologyError(None, str(error)) from error
 
 
-def _read_nvidia(lines: Sequence[str]) -> MachineFromText:
+def _read_nvidia(lines: Sequence[str]) -> MachineFromToolOutput:
     tables = [t for t in read_topo_matrices(lines) if is_gpu(t.columns[0])]
     if not tables:
         raise GpuTopologyError(
@@ -82,8 +82,10 @@ def _read_nvidia(lines: Sequence[str]) -> MachineFromText:
     matches = [match for line in lines if (match := _LEGEND.fullmatch(line))]
     legend = {match[1]: match[2] for match in matches}
     on_grace = any(affinity.memory_node is not None for affinity in affinities)
-    return MachineFromText(
-        gpus=tuple(GpuInText(gpu_number(n), a) for n, a in zip(gpus, affinities, strict=True)),
+    return MachineFromToolOutput(
+        gpus=tuple(
+            GpuInToolOutput(gpu_number(n), a) for n, a in zip(gpus, affinities, strict=True)
+        ),
         nics=tuple(legend.get(nic, nic) for nic in nics),
         kinds=tuple(tuple(_kind(table, a, b) for b in gpus + nics) for a in gpus + nics),
         source="nvidia-smi topo -m",

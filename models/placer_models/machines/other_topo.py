@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from placer_models.instance.machine_links import SELF
 from placer_models.machines.affinity_columns import GpuSurroundings
-from placer_models.machines.sketch import GpuInText, MachineFromText
+from placer_models.machines.sketch import GpuInToolOutput, MachineFromToolOutput
 from placer_models.machines.topo_text import (
     GpuTopologyError,
     TopoMatrix,
@@ -25,7 +25,7 @@ _GRES = re.compile(r"\bName=gpu\b")
 _FIELD = re.compile(r"\b(Type|Index|File|Cores|Links)=(\S+)")
 
 
-def read_amd(lines: Sequence[str]) -> MachineFromText | None:
+def read_amd(lines: Sequence[str]) -> MachineFromToolOutput | None:
     """Read ``rocm-smi --showtopo`` or ``amd-smi topology``; return None if the text is neither.
 
     Raises:
@@ -55,12 +55,12 @@ def read_amd(lines: Sequence[str]) -> MachineFromText | None:
         minor = gpu_number(name) if is_gpu(name) else i
         near = frozenset({numa_of[minor]}) if minor in numa_of else frozenset()
         bus_id = "" if is_gpu(name) else name
-        gpus.append(GpuInText(minor, GpuSurroundings(numa_nodes=near), bus_id=bus_id))
+        gpus.append(GpuInToolOutput(minor, GpuSurroundings(numa_nodes=near), bus_id=bus_id))
     kinds = _amd_kinds(table, names)
-    return MachineFromText(tuple(gpus), (), kinds, "the topology that AMD's tools print")
+    return MachineFromToolOutput(tuple(gpus), (), kinds, "the topology that AMD's tools print")
 
 
-def read_slurm_gres(lines: Sequence[str]) -> MachineFromText | None:
+def read_slurm_gres(lines: Sequence[str]) -> MachineFromToolOutput | None:
     """Read ``slurmd -G`` or a gres.conf with links; return None if the text is neither.
 
     Raises:
@@ -94,7 +94,9 @@ def read_slurm_gres(lines: Sequence[str]) -> MachineFromText | None:
             )
         rows.append([_slurm_kind(number, minor, count, i == j) for j, count in enumerate(counts)])
         cpus = parse_affinity_ids(number, f"GPU {minor}, Cores", fields.get("Cores", ""))
-        gpus.append(GpuInText(minor, GpuSurroundings(cpus=cpus), model=fields.get("Type", "")))
+        gpus.append(
+            GpuInToolOutput(minor, GpuSurroundings(cpus=cpus), model=fields.get("Type", ""))
+        )
     for i, row in enumerate(rows):
         for j in range(i):
             if row[j] != rows[j][i]:
@@ -104,7 +106,7 @@ def read_slurm_gres(lines: Sequence[str]) -> MachineFromText | None:
                     f"GPU {a} to GPU {b} is {row[j]}, but back it is {rows[j][i]}; "
                     "links are the same in both directions",
                 )
-    return MachineFromText(tuple(gpus), (), tuple(map(tuple, rows)), "slurmd -G")
+    return MachineFromToolOutput(tuple(gpus), (), tuple(map(tuple, rows)), "slurmd -G")
 
 
 def _has_link_types(table: TopoMatrix) -> bool:

@@ -25,7 +25,7 @@ RDMA = "rdma"
 
 
 @dataclass(frozen=True, slots=True)
-class GpuInText:
+class GpuInToolOutput:
     """What a text says about one GPU."""
 
     minor: int
@@ -35,7 +35,7 @@ class GpuInText:
 
 
 @dataclass(frozen=True, slots=True)
-class MachineFromText:
+class MachineFromToolOutput:
     """What a text says about a machine.
 
     Attributes:
@@ -47,7 +47,7 @@ class MachineFromText:
 
     """
 
-    gpus: tuple[GpuInText, ...]
+    gpus: tuple[GpuInToolOutput, ...]
     nics: tuple[str, ...]
     kinds: tuple[tuple[str | None, ...], ...]
     source: str
@@ -55,7 +55,7 @@ class MachineFromText:
 
 
 def to_machine(
-    sketch: MachineFromText,
+    sketch: MachineFromToolOutput,
     name: str,
     gb_per_s_per_link: float | None,
     gb_per_s_by_kind: Mapping[str, float],
@@ -120,7 +120,7 @@ def _packages(places: GpuPlaces) -> dict[int | None, int]:
 
 
 def _devices(
-    sketch: MachineFromText, places: GpuPlaces, dead: Collection[int]
+    sketch: MachineFromToolOutput, places: GpuPlaces, dead: Collection[int]
 ) -> tuple[Device, ...]:
     count = len(sketch.gpus)
     switches = _groups(sketch.kinds, ("PIX",))

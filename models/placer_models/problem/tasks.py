@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from placer_models.affinity import AffinityLevel
+from placer_models.affinity import InNodeAffinityLevel
 from placer_models.domains import EACH_NODE, DomainByNode
 from placer_models.network import LevelRuleKind
 from placer_models.records import record
@@ -131,14 +131,14 @@ class NumaOrCoreAffinityTerm:
 
     """
 
-    level: AffinityLevel
+    level: InNodeAffinityLevel
     matches: frozenset[int]
     apart: bool
     required: bool
     weight: int
     runs: bool
 
-    def counts_pairs(self, level: AffinityLevel) -> bool:
+    def counts_pairs(self, level: InNodeAffinityLevel) -> bool:
         """Return whether the shape would rather be apart, at the level, from each pod meant."""
         return self.apart and not self.required and self.level is level
 
@@ -161,15 +161,15 @@ class InNodeAffinity:
 
     side: int
     terms: tuple[NumaOrCoreAffinityTerm, ...]
-    off: tuple[tuple[AffinityLevel, frozenset[int]], ...]
-    rather_off: tuple[tuple[AffinityLevel, tuple[tuple[int, int], ...]], ...]
-    levels: tuple[AffinityLevel, ...]
+    off: tuple[tuple[InNodeAffinityLevel, frozenset[int]], ...]
+    rather_off: tuple[tuple[InNodeAffinityLevel, tuple[tuple[int, int], ...]], ...]
+    levels: tuple[InNodeAffinityLevel, ...]
 
-    def off_at(self, level: AffinityLevel) -> frozenset[int]:
+    def off_at(self, level: InNodeAffinityLevel) -> frozenset[int]:
         """Return the sides that may not be where the shape is."""
         return dict(self.off).get(level, frozenset())
 
-    def pairs_with(self, side: int, level: AffinityLevel) -> int:
+    def pairs_with(self, side: int, level: InNodeAffinityLevel) -> int:
         """Return the weight that wishes of the shape and the side lose by a pair of their pods.
 
         They lose it if the two pods are near each other at the level.

@@ -33,7 +33,7 @@ from placer.node.host import read_host
 from placer.node.locks import locked_root
 from placer.node.mounts import kernel_cgroup_files
 from placer.node.state import AppliedStateFolder
-from placer.node.systemd_units import SystemdUnits
+from placer.node.systemd_units import SystemdBusClient
 from placer_models.files.errors import number_with_noun
 from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
@@ -106,7 +106,7 @@ def run_agent(options: AgentOptions) -> tuple[str, ...]:
         inbox = InboxFolder(options.documents, options.node)
         inbox.check()
         state = AppliedStateFolder(options.state)
-        units = SystemdUnits()
+        units = SystemdBusClient()
         open_things.callback(units.close)
         cgroups = Cgroups(files, units, options.container_roots)
         open_things.enter_context(state.locked())

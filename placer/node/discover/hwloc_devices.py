@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 
 from placer.node.discover.accelerators import ACCELERATOR, GPU_VENDORS, is_accelerator
 from placer.node.discover.hwloc_xml import (
-    HwlocPlace,
+    HwlocAncestors,
     HwlocTree,
     hwloc_info_attributes,
     matrix_object_indexes,
@@ -109,7 +109,7 @@ def _bus_id(tree: HwlocTree, element: Element) -> str:
 
 
 def _place(
-    element: Element, place: HwlocPlace, bus_id: str, numa_nodes: Sequence[FoundNumaNode]
+    element: Element, place: HwlocAncestors, bus_id: str, numa_nodes: Sequence[FoundNumaNode]
 ) -> PciPlace:
     host, *bridges = place.bridges or ("",)
     speed = element.get("pci_link_speed", "")

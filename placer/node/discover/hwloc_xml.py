@@ -24,7 +24,7 @@ _MOST_BRIDGES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class HwlocPlace:
+class HwlocAncestors:
     """The objects that an object lies in.
 
     Attributes:
@@ -48,7 +48,7 @@ class HwlocTree:
     file: str
     root: Element
     version: int
-    objects: tuple[tuple[Element, HwlocPlace], ...]
+    objects: tuple[tuple[Element, HwlocAncestors], ...]
 
     def wrong(self, element: Element, message: str) -> InputError:
         """Return the error about an object, for the caller to raise."""
@@ -73,7 +73,7 @@ class HwlocTree:
         except ValueError as error:
             raise self.wrong(element, f"{name}: {error}") from None
 
-    def of_type(self, *types: str) -> Iterator[tuple[Element, HwlocPlace]]:
+    def of_type(self, *types: str) -> Iterator[tuple[Element, HwlocAncestors]]:
         """Yield the objects of these types."""
         return ((element, place) for element, place in self.objects if element.get("type") in types)
 
@@ -160,7 +160,7 @@ def parse_hwloc_tree(data: bytes, file: str) -> HwlocTree:
     return replace(tree, objects=tuple(_walk(tree, machine)))
 
 
-def _walk(tree: HwlocTree, machine: Element) -> Iterator[tuple[Element, HwlocPlace]]:
+def _walk(tree: HwlocTree, machine: Element) -> Iterator[tuple[Element, HwlocAncestors]]:
     """Yield every object with what it lies in, without recursion: files may nest to any depth."""
     packages = [e for e in machine.iter("object") if e.get("type") in _PACKAGES]
     numbers = [tree.number(package, "os_index") for package in packages]
@@ -169,7 +169,7 @@ def _walk(tree: HwlocTree, machine: Element) -> Iterator[tuple[Element, HwlocPla
         id(package): number if unique else i
         for i, (package, number) in enumerate(zip(packages, numbers, strict=True))
     }
-    waiting = [(machine, HwlocPlace())]
+    waiting = [(machine, HwlocAncestors())]
     while waiting:
         element, place = waiting.pop()
         yield element, place
@@ -231,7 +231,7 @@ def read_hwloc(tree: HwlocTree) -> HardwareInventory:
 
 def _cpus(tree: HwlocTree, machine: Element) -> tuple[FoundCpu, ...]:
     online = tree.set_of(machine, "online_cpuset")
-    places: dict[int, HwlocPlace] = {}
+    places: dict[int, HwlocAncestors] = {}
     for element, place in tree.of_type("PU"):
         cpu = tree.number(element, "os_index")
         if cpu is None or cpu > MAX_CPU_ID:

@@ -12,7 +12,13 @@ from typing import NamedTuple
 
 from placer.queue.fair import FairQueue
 from placer.queue.fairness import FairnessMeter
-from placer.queue.model import DEFAULT_GROUP, ChosenFlow, DispatchTicket, DispatchUnit, ReservedUnit
+from placer.queue.model import (
+    DEFAULT_GROUP,
+    DispatchTicket,
+    DispatchUnit,
+    ReservedUnit,
+    SiblingFlowChoice,
+)
 from placer.queue.simulation.bounds import makespan_lower_bound_us, makespan_upper_bound_us
 from placer.queue.simulation.floor import SimulatedThreadLedger
 from placer.queue.simulation.forecast import FreeThreadsForecast, ThreadsHeldUntil
@@ -137,7 +143,7 @@ class _Engine:
         ticket: DispatchTicket,
         on: tuple[int, ...],
         now_us: int,
-        steps: tuple[ChosenFlow, ...],
+        steps: tuple[SiblingFlowChoice, ...],
     ) -> SimulatedJobThread:
         thread = int(ticket.unit.key)
         length_us = self._specs[ticket.job].lengths_us[thread]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from placer.queue.fairness import LargestLead
-from placer.queue.model import ChosenFlow
+from placer.queue.model import SiblingFlowChoice
 from placer.queue.simulation.scenario import QueueScenario
 
 
@@ -27,7 +27,7 @@ class SimulatedJobThread:
     start_us: int
     end_us: int
     passes: int = 0
-    steps: tuple[ChosenFlow, ...] = ()
+    steps: tuple[SiblingFlowChoice, ...] = ()
     turn_us: int | None = None
 
 

@@ -23,7 +23,7 @@ from placer_models.reasons import (
     IllegalGangInGroup,
     IllegalMembers,
     LevelRuleReason,
-    MovesAllowed,
+    MovesAllowedReason,
     NotFound,
     NotTried,
     OccupancyStage,
@@ -90,7 +90,7 @@ def _sentence(reason: Reason, spec: PodSpec, few: int | None) -> str:
                 f"on {reason.nodes} of {reason.all_nodes} nodes a kubelet's checkpoint keeps "
                 f"{reason.devices} {reason.device_type} from it"
             )
-        case MovesAllowed():
+        case MovesAllowedReason():
             return f"moves: of {reason.could} running pods that could move, {reason.may} may"
         case RejectedPlaceReason():
             return (

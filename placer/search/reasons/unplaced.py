@@ -30,7 +30,7 @@ from placer.state.out_of_time import OutOfTimeError
 from placer.state.requirements import PodRequirements
 from placer_models.cluster import Instance, Node, Nodes
 from placer_models.device import GPU, is_mig_instance
-from placer_models.left_out import LeftOut
+from placer_models.left_out import PodLeftOutBeforeSolve
 from placer_models.placement import NamespacedName, Placement, RejectedPlace, Unplaced
 from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of_gangs
 from placer_models.reasons import (
@@ -38,7 +38,7 @@ from placer_models.reasons import (
     DevicesHeldByCheckpointReason,
     GangMinimumReason,
     LevelRuleReason,
-    MovesAllowed,
+    MovesAllowedReason,
     NotFound,
     OccupancyStage,
     Reason,
@@ -95,7 +95,7 @@ def _and_rejected(found: Unplaced, pod: Pod, lost: Sequence[Reason]) -> Unplaced
     return replace(found, reasons=tuple(reason_sentences(why, pod.spec)), why=why)
 
 
-def left_out_as_unplaced(left_out: Iterable[LeftOut]) -> Iterator[Unplaced]:
+def left_out_as_unplaced(left_out: Iterable[PodLeftOutBeforeSolve]) -> Iterator[Unplaced]:
     """Yield the pods that no solver was asked about, with their reasons in words as well."""
     for one in left_out:
         words = tuple(reason_sentences(one.why, _OF_NOBODY))
@@ -300,10 +300,10 @@ def reason_at_earliest_stage(found: Iterable[StagedReason]) -> StagedReason | No
     )
 
 
-def _moves_allowed(asked: Instance) -> Iterator[MovesAllowed]:
+def _moves_allowed(asked: Instance) -> Iterator[MovesAllowedReason]:
     """Yield how many running pods could make room and may move; nothing if none could."""
     if could := len(asked.homes) + len(asked.could_leave):
-        yield MovesAllowed(could, min(asked.move_budget, could))
+        yield MovesAllowedReason(could, min(asked.move_budget, could))
 
 
 def device_counts_held_by_checkpoints(

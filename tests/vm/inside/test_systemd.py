@@ -28,7 +28,7 @@ from placer.node.host import HostMachine
 from placer.node.render.environment import systemd_environment_file
 from placer.node.render.systemd import systemd_property_for
 from placer.node.state import AppliedStateFolder
-from placer.node.systemd_units import SystemdUnits
+from placer.node.systemd_units import SystemdBusClient
 from placer_models.cpuset import format_cpu_list
 from placer_models.environment import environment_value_fault
 from placer_models.policy import QosClass
@@ -79,7 +79,7 @@ class Manager:
             (folder / name).write_text(told)
         Path("/run/systemd/system").mkdir(parents=True, exist_ok=True)
         RUNTIME.mkdir(exist_ok=True)
-        self.asks = SystemdUnits(f"unix:path={RUNTIME}/bus", answer_s=120 * PATIENCE)
+        self.asks = SystemdBusClient(f"unix:path={RUNTIME}/bus", answer_s=120 * PATIENCE)
         self.log = folder / "log"
         environment = {
             "HOME": str(folder),

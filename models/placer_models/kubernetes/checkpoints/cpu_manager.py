@@ -12,7 +12,7 @@ from placer_models.kubernetes.checkpoints.go_types import (
     CPU_SET,
     TEXT,
     GoField,
-    GoType,
+    GoTypeCodec,
     go_map_type,
     go_struct_type,
     parse_go_json,
@@ -102,7 +102,7 @@ def _shown(value: Mapping[str, Any]) -> Iterator[str]:
 
     Kubelets should print each version under the struct's name in version 1; some failed to.
     """
-    versions: list[GoType] = [_V2, _V3]
+    versions: list[GoTypeCodec] = [_V2, _V3]
     if _lists_containers(value["Entries"]):
         versions = [_V1]
     elif value.get("PodEntries"):

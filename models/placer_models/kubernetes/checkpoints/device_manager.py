@@ -17,7 +17,7 @@ from placer_models.kubernetes.checkpoints.go_types import (
     MEND,
     TEXT,
     GoField,
-    GoType,
+    GoTypeCodec,
     KubeletCheckpointError,
     go_map_type,
     go_slice_of,
@@ -59,7 +59,7 @@ class DeviceManagerState:
     registered: Mapping[str, tuple[str, ...]]
 
 
-def _version(ids: GoType) -> tuple[GoType, GoType]:
+def _version(ids: GoTypeCodec) -> tuple[GoTypeCodec, GoTypeCodec]:
     """Return the structs of a version: that of the data, and that of the file."""
     entry = go_struct_type(
         "checkpoint.PodDevicesEntry",

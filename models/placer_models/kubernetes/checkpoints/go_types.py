@@ -39,7 +39,7 @@ class KubeletCheckpointError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class GoType:
+class GoTypeCodec:
     """A type of Go.
 
     Attributes:
@@ -71,7 +71,7 @@ class GoField:
 
     name: str
     key: str
-    type: GoType
+    type: GoTypeCodec
     default: tuple[Any, ...] = ()
 
 
@@ -137,10 +137,10 @@ def _text(value: object, path: str) -> str:
     return value
 
 
-TEXT = GoType("string", _text, str)
+TEXT = GoTypeCodec("string", _text, str)
 
 
-def go_integer_type(name: str, least: int, most: int) -> GoType:
+def go_integer_type(name: str, least: int, most: int) -> GoTypeCodec:
     """Return a type of whole numbers."""
 
     def read(value: object, path: str) -> int:
@@ -148,7 +148,7 @@ def go_integer_type(name: str, least: int, most: int) -> GoType:
             raise_wrong_type(path, value, f"a whole number from {least} to {most}")
         return value
 
-    return GoType(name, read, str)
+    return GoTypeCodec(name, read, str)
 
 
 INT = go_integer_type("int", -(2**63), 2**63 - 1)
@@ -170,7 +170,7 @@ def _bytes(value: object, path: str) -> bytes | None:
     return found
 
 
-BYTES = GoType(
+BYTES = GoTypeCodec(
     "[]uint8",
     _bytes,
     lambda value: "<nil>" if value is None else f"[{' '.join(map(str, value))}]",
@@ -186,7 +186,7 @@ def _cpu_list(value: object, path: str) -> str:
     return text
 
 
-CPU_LIST = GoType("string", _cpu_list, str)
+CPU_LIST = GoTypeCodec("string", _cpu_list, str)
 """A text that lists CPUs."""
 
 
@@ -198,7 +198,7 @@ def _cpu_set(value: object, path: str) -> frozenset[int]:
     return found
 
 
-CPU_SET = GoType(
+CPU_SET = GoTypeCodec(
     "cpuset.CPUSet",
     _cpu_set,
     lambda cpus: (
@@ -207,7 +207,7 @@ CPU_SET = GoType(
 )
 
 
-def go_slice_of(item: GoType) -> GoType:
+def go_slice_of(item: GoTypeCodec) -> GoTypeCodec:
     """Return the type of slices of an item type; None is a nil slice."""
 
     def read(value: object, path: str) -> list[Any] | None:
@@ -220,10 +220,10 @@ def go_slice_of(item: GoType) -> GoType:
     def show(value: list[Any] | None) -> str:
         return "<nil>" if value is None else f"[{' '.join(map(item.show, value))}]"
 
-    return GoType(f"[]{item.name}", read, show)
+    return GoTypeCodec(f"[]{item.name}", read, show)
 
 
-def go_map_type(key: GoType, item: GoType, name: str = "") -> GoType:
+def go_map_type(key: GoTypeCodec, item: GoTypeCodec, name: str = "") -> GoTypeCodec:
     """Return a type of maps; None is a nil map.
 
     Args:
@@ -259,10 +259,10 @@ def go_map_type(key: GoType, item: GoType, name: str = "") -> GoType:
             return "<nil>"
         return f"map[{' '.join(f'{k}:{item.show(one)}' for k, one in sorted(value.items()))}]"
 
-    return GoType(name or f"map[{key.name}]{item.name}", read, show)
+    return GoTypeCodec(name or f"map[{key.name}]{item.name}", read, show)
 
 
-def go_struct_type(name: str, *fields: GoField) -> GoType:
+def go_struct_type(name: str, *fields: GoField) -> GoTypeCodec:
     """Return the type of a struct; its values are mappings from the fields' names in Go."""
     keys = [field.key for field in fields]
 
@@ -288,12 +288,12 @@ def go_struct_type(name: str, *fields: GoField) -> GoType:
         shown = (f"{field.name}:{field.type.typed(value[field.name])}" for field in fields)
         return f"{{{' '.join(shown)}}}"
 
-    return GoType(name, read, show)
+    return GoTypeCodec(name, read, show)
 
 
-def go_pointer_to(of: GoType) -> GoType:
+def go_pointer_to(of: GoTypeCodec) -> GoTypeCodec:
     """Return the type of values that a map holds by pointer."""
-    return GoType(f"*{of.name}", of.read, lambda value: f"<*>{of.show(value)}")
+    return GoTypeCodec(f"*{of.name}", of.read, lambda value: f"<*>{of.show(value)}")
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -11,7 +11,7 @@ from placer_models.kubernetes.checkpoints.go_types import (
     CHECKSUM,
     MEND,
     TEXT,
-    GoType,
+    GoTypeCodec,
     KubeletCheckpointError,
     parse_go_json,
 )
@@ -29,8 +29,8 @@ def is_wrapped_checkpoint(tree: object) -> bool:
 
 def read_wrapped_checkpoint(
     tree: object,
-    outside: GoType,
-    inside: GoType,
+    outside: GoTypeCodec,
+    inside: GoTypeCodec,
     shown: Callable[[Mapping[str, Any]], Iterable[str]],
 ) -> Mapping[str, Any]:
     """Return the fields of the text inside.
