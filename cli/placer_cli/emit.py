@@ -31,11 +31,11 @@ def parse_emit_option(words: tuple[str, Path] | None) -> EmitOptions | None:
     """
     if words is None:
         return None
-    from placer.kubernetes.emit.writer import check_folder
+    from placer.kubernetes.emit.writer import check_folder_is_new_or_empty
 
     said, folder = words
     kinds = tuple(dict.fromkeys(_kind(word) for word in said.split(",")))
-    check_folder(folder)
+    check_folder_is_new_or_empty(folder)
     return EmitOptions(kinds, folder)
 
 

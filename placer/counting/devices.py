@@ -16,7 +16,7 @@ from placer_models.device_share import (
 from placer_models.links.board import LinkedDeviceClasses, counts_by_class, lowest_free_minors
 from placer_models.mig import MEDIA, gpu_of_mig_instance, mig_slices_covered
 from placer_models.placement import DeviceGrant, PodPlacement
-from placer_models.problem.banks import ShareableDevice, ShareTake, has_count_set_by_strategy
+from placer_models.problem.banks import ShareableDevice, ShareTake, has_device_count_set_by_strategy
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Shape
 
@@ -164,7 +164,7 @@ def whole_devices_held_by_class(
                 for g in place.devices
                 if g.type == bank.type
                 and g.share is None
-                and not has_count_set_by_strategy(shape.shares, g.type)
+                and not has_device_count_set_by_strategy(shape.shares, g.type)
             ],
         )
         for bank in state.banks
@@ -182,7 +182,7 @@ def devices_of_shares(
     takes = []
     missing = [need.count for need in shape.shares]
     for position, bank in enumerate(state.banks):
-        by_strategy = has_count_set_by_strategy(shape.shares, bank.type)
+        by_strategy = has_device_count_set_by_strategy(shape.shares, bank.type)
         held = [g for g in place.devices if g.type == bank.type and (g.share or by_strategy)]
         if not held:
             continue

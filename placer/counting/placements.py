@@ -44,7 +44,7 @@ from placer_models.device import DeviceKey
 from placer_models.placement import ContainerPlacement, DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, pods_of_gangs
 from placer_models.policy import BindPolicy, Strength
-from placer_models.problem.banks import has_count_set_by_strategy
+from placer_models.problem.banks import has_device_count_set_by_strategy
 from placer_models.problem.node_state import CoreDistinction, NodeState
 from placer_models.problem.problem import Choice, Choices, Problem, Shape
 from placer_models.quantity import cpu_amount_in_words
@@ -357,7 +357,7 @@ def choices_from_placement(
         opened[place.node].update(
             (g.type, g.minor)
             for g in place.devices
-            if g.share or has_count_set_by_strategy(shares, g.type)
+            if g.share or has_device_count_set_by_strategy(shares, g.type)
         )
     choices: Choices = {}
     for index, pod in pods:

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from placer.counting.account import Account, account_of, idle_account_key
-from placer.search.baseline import CacheBetweenSolves, StartingAccounts, running_by_node
+from placer.search.baseline import CacheBetweenSolves, StartingAccounts, running_pods_of_each_node
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod, with_only_gangs
 from placer_models.incremental import PersistentTuple
@@ -117,7 +117,7 @@ def starting_accounts_after_change(
     accounts: list[Account] = []
     idle: dict[Hashable, Account] = {}
     there: list[tuple[RunningPod, ...]] = []
-    for node, runners in zip(changed.nodes, running_by_node(changed), strict=True):
+    for node, runners in zip(changed.nodes, running_pods_of_each_node(changed), strict=True):
         i = at.get(node.name)
         if i is not None and instance.nodes[i] is node and _alike(runners, baseline.running[i]):
             accounts.append(baseline.accounts[i])

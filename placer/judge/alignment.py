@@ -11,7 +11,7 @@ from placer.judge.cells import (
     cell_capacities_if_empty,
     cells_held_without_cpus,
     cells_used,
-    with_allocatable_limit_room,
+    subject_with_allocatable_limit_room,
 )
 from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, PlacedPod
@@ -71,7 +71,7 @@ def _subject_fault(
             most: int | None = 1
         case AlignmentPolicy.RESTRICTED:
             numa_nodes = [numa.id for numa in judged.inside.topology.numa_nodes]
-            asked = with_allocatable_limit_room(judged, subject)
+            asked = subject_with_allocatable_limit_room(judged, subject)
             cells, need = cell_capacities_if_empty(judged.inside, asked, numa_nodes)
             if not need:  # nothing that has a width
                 return None

@@ -117,7 +117,9 @@ def pool_when_empty(node: Node) -> CpuSet:
     return node.machine.topology.online - node.out_of_pools(NO_CPUS)
 
 
-def with_allocatable_limit_room(judged: JudgedNode, subject: AlignmentSubject) -> AlignmentSubject:
+def subject_with_allocatable_limit_room(
+    judged: JudgedNode, subject: AlignmentSubject
+) -> AlignmentSubject:
     """Return the subject as Restricted counts it, by what can be allocated.
 
     A limit that not even all CPUs of NUMA nodes that can be allocated hold is counted by pools.

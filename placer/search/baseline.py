@@ -71,11 +71,11 @@ def starting_accounts_of(instance: Instance) -> StartingAccounts:
     """Return the baseline of an instance of which nothing has been counted yet."""
     accounts = PersistentTuple.of(accounts_of(instance))
     return StartingAccounts(
-        instance.nodes, running_by_node(instance), accounts, CacheBetweenSolves()
+        instance.nodes, running_pods_of_each_node(instance), accounts, CacheBetweenSolves()
     )
 
 
-def running_by_node(instance: Instance) -> PersistentTuple[tuple[RunningPod, ...]]:
+def running_pods_of_each_node(instance: Instance) -> PersistentTuple[tuple[RunningPod, ...]]:
     """Return what runs on each node of an instance."""
     there: dict[str, list[RunningPod]] = {node.name: [] for node in instance.nodes}
     for runner in instance.running:

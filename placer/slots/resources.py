@@ -12,7 +12,7 @@ MAX_BYTES = 2**63 - 1
 """Largest amount of memory; a sum above it is an error, never a wrong number."""
 
 
-def extended_amounts(amounts_e8: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+def sorted_nonzero_amounts(amounts_e8: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     """Return extended resources as ``ResourceAmounts`` holds them: a zero is as good as absent."""
     return tuple(sorted((name, amount) for name, amount in amounts_e8.items() if amount))
 
@@ -53,7 +53,7 @@ class ResourceAmounts:
         if self.extended_e8:
             for name, amount in self.extended_e8:
                 _check(name, amount)
-            if self.extended_e8 != extended_amounts(dict(self.extended_e8)):
+            if self.extended_e8 != sorted_nonzero_amounts(dict(self.extended_e8)):
                 raise ValueError(
                     f"extended resources are {self.extended_e8}; expected them ascending by "
                     "name, each once and without zeros"
@@ -225,5 +225,5 @@ def _amounts(plain: Sequence[int], extended_e8: Mapping[str, int]) -> ResourceAm
         managed_on_heap,
         managed_off_heap,
         network,
-        extended_amounts(extended_e8),
+        sorted_nonzero_amounts(extended_e8),
     )

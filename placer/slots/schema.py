@@ -12,7 +12,7 @@ from placer.slots.graph import (
     ExecutionMode,
     SlotResourceSemantics,
 )
-from placer.slots.resources import ResourceAmounts, extended_amounts
+from placer.slots.resources import ResourceAmounts, sorted_nonzero_amounts
 from placer_models.files.part import DocumentMetadataPart, Field, Part, parsing_validator
 from placer_models.quantity import parse_bytes
 
@@ -49,7 +49,7 @@ class ResourceProfilePart(Part):
             self.managed_on_heap,
             self.managed_off_heap,
             network_bytes,
-            extended_amounts(self.extended or {}),
+            sorted_nonzero_amounts(self.extended or {}),
         )
 
 

@@ -12,7 +12,7 @@ from placer.explain.alike_nodes import (
 )
 from placer.explain.explain import explain
 from placer.explain.explanation import Explanation, SufficientChange
-from placer.search.baseline import running_by_node, starting_accounts_of
+from placer.search.baseline import running_pods_of_each_node, starting_accounts_of
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node, RunningPod
@@ -104,7 +104,7 @@ def test_only_what_a_change_touches_is_counted_anew() -> None:
         found = starting_accounts_after_change(changed, instance, before)
 
         assert list(found.accounts) == list(starting_accounts_of(changed).accounts)
-        assert list(found.running) == list(running_by_node(changed))
+        assert list(found.running) == list(running_pods_of_each_node(changed))
 
 
 def test_no_more_of_a_sort_are_kept_than_pods_wait() -> None:

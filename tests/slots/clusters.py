@@ -11,7 +11,7 @@ from placer.slots.resources import (
     ResourceAmounts,
     ResourceProfile,
     add_amounts,
-    extended_amounts,
+    sorted_nonzero_amounts,
 )
 from placer.slots.workers.default_slots import default_slot
 from placer.slots.workers.model import (
@@ -42,7 +42,7 @@ def amounts(row: Row, managed: str = "managed_off_heap_bytes") -> ResourceAmount
         heap_bytes=row.get("heap", 0),
         off_heap_bytes=row.get("offHeap", 0),
         network_bytes=row.get("network", 0),
-        extended_e8=extended_amounts(more),
+        extended_e8=sorted_nonzero_amounts(more),
         **{managed: row.get("managed", 0)},
     )
 

@@ -134,7 +134,7 @@ def _demands(problem: Problem, index: int, node: NodeState) -> Demands | None:
     return {name: amounts for name, amounts in found.items() if amounts[1]}
 
 
-def node_classes_counting_only(
+def node_classes_limited_to_resources(
     classes: Sequence[NodeClass], counted: Collection[tuple[str, int]]
 ) -> list[NodeClass]:
     """Return the classes of nodes with these resources alone.

@@ -21,7 +21,7 @@ from placer_models.cpsat.family import (
 from placer_models.cpsat.shares import fitting_devices_by_class
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import AlignmentPolicy
-from placer_models.problem.banks import has_count_set_by_strategy
+from placer_models.problem.banks import has_device_count_set_by_strategy
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Problem
 from placer_models.rule_family import RuleFamilyName
@@ -159,7 +159,7 @@ def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Vari
         for index, bank in enumerate(node.banks):
             size = assignment.shape.count_of(bank.type)
             reach = fitting_devices_by_class(bank, assignment.shape)
-            if has_count_set_by_strategy(assignment.shape.shares, bank.type):
+            if has_device_count_set_by_strategy(assignment.shape.shares, bank.type):
                 size = sum(reach)
             for class_index, cell in enumerate(bank.cells):
                 if size and cell is not None:

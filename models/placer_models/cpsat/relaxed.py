@@ -24,7 +24,7 @@ from placer_models.cpsat.classes import (
     NodeClass,
     equal_pod_groups,
     node_classes,
-    node_classes_counting_only,
+    node_classes_limited_to_resources,
 )
 from placer_models.cpsat.stoppable import ModelBuildTimeoutError, ModelStoppableWhileBuilt
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
@@ -115,7 +115,7 @@ def relaxed_model_of_resources(
         stop: As in `build_relaxed_model`.
 
     """
-    classes = node_classes_counting_only(relaxed.classes, counted)
+    classes = node_classes_limited_to_resources(relaxed.classes, counted)
     return _within_time(problem, relaxed.families, classes, stop)
 
 

@@ -36,7 +36,9 @@ def best_clique_minimum(merged: MergedClasses, counts: tuple[int, ...], size: in
     return speeds[low]
 
 
-def fast_neighbours(merged: MergedClasses, counts: tuple[int, ...], least: int) -> list[int]:
+def bitmasks_of_fast_linked_groups(
+    merged: MergedClasses, counts: tuple[int, ...], least: int
+) -> list[int]:
     """Return for each group a bit mask of the other groups to which its pairs are fast.
 
     Only groups that have devices count.
@@ -65,7 +67,7 @@ def largest_device_clique_size(merged: MergedClasses, counts: tuple[int, ...], l
 
     Bron and Kerbosch with a pivot: at most 3 ** (groups / 3) leaves.
     """
-    near = fast_neighbours(merged, counts, least)
+    near = bitmasks_of_fast_linked_groups(merged, counts, least)
     worth = most_of_each_group_in_link_clique(merged, counts, least)
     best = 0
 

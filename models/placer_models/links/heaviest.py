@@ -4,7 +4,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from placer_models.links.board import number_of_device_pairs
-from placer_models.links.cliques import fast_neighbours, most_of_each_group_in_link_clique
+from placer_models.links.cliques import (
+    bitmasks_of_fast_linked_groups,
+    most_of_each_group_in_link_clique,
+)
 from placer_models.links.merged import MergedClasses
 
 
@@ -48,7 +51,7 @@ class _Search:
     order: list[list[int]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.near = fast_neighbours(self.merged, self.counts, self.least)
+        self.near = bitmasks_of_fast_linked_groups(self.merged, self.counts, self.least)
         self.most = most_of_each_group_in_link_clique(self.merged, self.counts, self.least)
         self.chosen = [0] * len(self.counts)
         self.order = [

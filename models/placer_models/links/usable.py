@@ -10,7 +10,7 @@ from placer_models.links.board import LinkedDeviceClasses
 from placer_models.links.cliques import (
     best_clique_minimum,
     bit_positions,
-    fast_neighbours,
+    bitmasks_of_fast_linked_groups,
     most_of_each_group_in_link_clique,
 )
 from placer_models.links.merged import (
@@ -80,7 +80,7 @@ def _search(fast: MergedClasses, counts: tuple[int, ...], size: int) -> int:
 
     Either some clique of the best answer has a device of the group, or none has.
     """
-    near = fast_neighbours(fast, counts, 1)
+    near = bitmasks_of_fast_linked_groups(fast, counts, 1)
     limit = sum(counts) // size
     pick = min(
         (i for i, count in enumerate(counts) if count),
@@ -124,7 +124,7 @@ def _core(
 ) -> tuple[tuple[int, ...], list[int]]:
     """Return the counts, with 0 for groups that can be in no clique, and the graph of the rest."""
     while True:
-        near = fast_neighbours(fast, counts, 1)
+        near = bitmasks_of_fast_linked_groups(fast, counts, 1)
         most = most_of_each_group_in_link_clique(fast, counts, 1)
         kept = tuple(
             count if most[i] + sum(most[j] for j in bit_positions(near[i])) >= size else 0

@@ -109,7 +109,7 @@ class ShareNeed:
         return max(1, sum(board.sizes)) if is_all else self.count
 
 
-def has_count_set_by_strategy(needs: Iterable[ShareNeed], device_type: str) -> bool:
+def has_device_count_set_by_strategy(needs: Iterable[ShareNeed], device_type: str) -> bool:
     """Return whether a strategy sets how many devices of a type a pod with these needs gets."""
     return any(need.type == device_type and need.strategy is not None for need in needs)
 

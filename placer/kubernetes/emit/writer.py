@@ -21,7 +21,7 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
         return True
 
 
-def check_folder(folder: Path) -> None:
+def check_folder_is_new_or_empty(folder: Path) -> None:
     """Refuse a place where no folder can be made, before there is anything to write.
 
     Raises:
@@ -47,7 +47,7 @@ def write_folder(folder: Path, files: Iterable[EmittedFile]) -> None:
         OSError: The folder cannot be written; nothing of it is left.
 
     """
-    check_folder(folder)
+    check_folder_is_new_or_empty(folder)
     real = folder.resolve()
     made = Path(tempfile.mkdtemp(prefix=f".{real.name}.", dir=real.parent))
     try:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from placer.counting.account import Account, account_of
-from placer.search.baseline import StartingAccounts, running_by_node
+from placer.search.baseline import StartingAccounts, running_pods_of_each_node
 from placer.search.budget import Budget
 from placer.search.kept_blockers import (
     NODES_AT_ONCE,
@@ -366,7 +366,7 @@ def nodes_at_occupancy_stages(
     pods = {pod.key: pod for pod in pods_of_gangs(asked.gangs)}
     arrived = [RunningPod(pods[place.key], place) for place in placement.pods]
     touched = {nodes.position[place.node] for place in (*placement.pods, *asked.homes)}
-    runs = before.running if asked is instance else running_by_node(asked)
+    runs = before.running if asked is instance else running_pods_of_each_node(asked)
     together = _with(runs, nodes, arrived)
     after: dict[int, Account] = {}
 

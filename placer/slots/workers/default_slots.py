@@ -3,7 +3,13 @@
 from decimal import Decimal
 
 from placer.slots.fractions import PLACES
-from placer.slots.resources import ANY, ZERO, ResourceAmounts, ResourceProfile, extended_amounts
+from placer.slots.resources import (
+    ANY,
+    ZERO,
+    ResourceAmounts,
+    ResourceProfile,
+    sorted_nonzero_amounts,
+)
 from placer.slots.workers.model import WorkerSpec
 
 _UNITS = 10**PLACES
@@ -72,5 +78,5 @@ def _part(total: ResourceAmounts, numerator: int, denominator: int) -> ResourceA
     )
     more = {name: amount * numerator // denominator for name, amount in total.extended_e8}
     return ResourceAmounts(
-        cpu, heap, off_heap, on_managed, off_managed, network, extended_amounts(more)
+        cpu, heap, off_heap, on_managed, off_managed, network, sorted_nonzero_amounts(more)
     )
