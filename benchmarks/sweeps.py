@@ -12,9 +12,9 @@ import numpy as np
 from _arguments import parser_for
 from _timing import timed
 
-from placer.search.exchanges.compiled_sweeps import anneal_with_numba
+from placer.search.exchanges.compiled_sweeps import run_annealing_sweeps_with_numba
 from placer.search.exchanges.move_rules import empty_domain_count_rules
-from placer.search.exchanges.sweeps import BinArrays, anneal_with_numpy
+from placer.search.exchanges.sweeps import BinArrays, run_annealing_sweeps_with_numpy
 
 SIZES = ((32, 10, 2), (32, 12, 4), (64, 20, 3), (200, 12, 5))
 """Bins, slots of each, resources."""
@@ -56,7 +56,7 @@ def main(sweeps: int) -> None:
         pairs, taken = count // 2, min(width, MOST_SLOTS)
         took_s = []
         done = []
-        for run in (anneal_with_numpy, anneal_with_numba):
+        for run in (run_annealing_sweeps_with_numpy, run_annealing_sweeps_with_numba):
             run(bins_of(count, width, resources), 7, 0, heats[:1], pairs, taken)  # Compiles.
             bins = bins_of(count, width, resources)
             took_s.append(timed(time.perf_counter, run, bins, 7, 0, heats, pairs, taken)[0])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from placer import compiled
 from placer.search.budget import Budget
-from placer.search.exchanges.compiled_sweeps import anneal_with_numba
+from placer.search.exchanges.compiled_sweeps import run_annealing_sweeps_with_numba
 from placer.search.exchanges.draws import GUMBEL, gumbel_of, random_numbers_at
 from placer.search.exchanges.move_rules import (
     NO_RULE,
@@ -25,7 +25,7 @@ from placer.search.exchanges.swaps import (
     exchange_until_all_fit,
     exchange_until_all_fit_in_threads,
 )
-from placer.search.exchanges.sweeps import BinArrays, Slots, anneal_with_numpy
+from placer.search.exchanges.sweeps import BinArrays, Slots, run_annealing_sweeps_with_numpy
 from placer.search.options import SolveOptions
 
 COMPILED = "placer.search.exchanges.compiled_sweeps"
@@ -108,8 +108,8 @@ def test_compiled_sweeps_do_what_those_of_numpy_do(seed: int, stream: int, first
     mine, theirs = some_bins(seed), some_bins(seed)
     count, width = mine.slots.shape
     heats = 0.02 * 0.005 ** (np.arange(40) / 40)
-    anneal_with_numpy(mine, stream, first, heats, count // 2, min(width, 12))
-    anneal_with_numba(theirs, stream, first, heats, count // 2, min(width, 12))
+    run_annealing_sweeps_with_numpy(mine, stream, first, heats, count // 2, min(width, 12))
+    run_annealing_sweeps_with_numba(theirs, stream, first, heats, count // 2, min(width, 12))
 
     assert (mine.slots == theirs.slots).all()
     assert (mine.loads == theirs.loads).all()
@@ -147,7 +147,7 @@ def test_unequal_nodes_settle_in_few_sweeps() -> None:
     """
     However many gaps there are: two nodes that hold what they should may always exchange nothing.
     """
-    run = anneal_with_numba
+    run = run_annealing_sweeps_with_numba
     settled = [
         exchange_until_all_fit(unequal(seed), 500, seed, lambda _: False, run) for seed in range(16)
     ]
@@ -197,7 +197,7 @@ def test_the_first_stream_that_settles_counts() -> None:
         best = settled.index(True) if any(settled) else 0
         several += best > 0
         spent = set()
-        for run in (anneal_with_numpy, anneal_with_numba):
+        for run in (run_annealing_sweeps_with_numpy, run_annealing_sweeps_with_numba):
             budget = Budget(SolveOptions(workers=3, seed=1, work_limit=100))
             found = replace(crowd, slots=crowd.slots.copy())
 
@@ -218,14 +218,16 @@ def test_work_that_is_spent_ends_the_runs() -> None:
     crowd = crowd_of(some_bins(1))
     crowd.room = crowd.room * 0.1
 
-    assert not exchange_until_all_fit_in_threads(crowd, 10**9, [1, 2], budget, anneal_with_numpy)
+    assert not exchange_until_all_fit_in_threads(
+        crowd, 10**9, [1, 2], budget, run_annealing_sweeps_with_numpy
+    )
 
 
 def test_without_numba_sweeps_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     So too where it is broken, or where it finds no folder to write to.
     """
-    assert compiled_or_plain_sweeps(10.0) is anneal_with_numba
+    assert compiled_or_plain_sweeps(10.0) is run_annealing_sweeps_with_numba
     for fault in (ImportError("no numba"), RuntimeError("cannot cache function")):
 
         def failing(name: str, fault: Exception = fault) -> None:
@@ -233,10 +235,10 @@ def test_without_numba_sweeps_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch
 
         monkeypatch.setattr(compiled, "import_module", failing)
 
-        assert compiled_or_plain_sweeps(10.0) is anneal_with_numpy
+        assert compiled_or_plain_sweeps(10.0) is run_annealing_sweeps_with_numpy
 
     monkeypatch.delitem(sys.modules, COMPILED)
 
     assert (
-        compiled_or_plain_sweeps(1.0) is anneal_with_numpy
+        compiled_or_plain_sweeps(1.0) is run_annealing_sweeps_with_numpy
     )  # Loading it would take the time that is left.

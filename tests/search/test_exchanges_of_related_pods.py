@@ -18,7 +18,7 @@ from placer.search.budget import Budget
 from placer.search.exchanges import placed
 from placer.search.exchanges.domain_rules import DomainRules
 from placer.search.exchanges.placed import place_more_pods
-from placer.search.exchanges.sweeps import anneal_with_numpy
+from placer.search.exchanges.sweeps import run_annealing_sweeps_with_numpy
 from placer.search.options import SolveOptions
 from placer.state.batch import build_problem
 from placer_models.affinity import AffinityTerm
@@ -217,7 +217,9 @@ def test_pods_that_keep_apart_or_spread_fill_nodes(
     problem = build_problem(world)
     start = place_greedily(problem)
     found = proposed(problem, start)
-    monkeypatch.setattr(placed, "compiled_or_plain_sweeps", lambda _: anneal_with_numpy)
+    monkeypatch.setattr(
+        placed, "compiled_or_plain_sweeps", lambda _: run_annealing_sweeps_with_numpy
+    )
 
     assert len(start) < 60
     assert found is not None

@@ -1,4 +1,4 @@
-"""The sweeps of `anneal_with_numpy` as a loop that Numba compiles, step for step the same.
+"""The sweeps of `run_annealing_sweeps_with_numpy` as a loop that Numba compiles, step for step the same.
 
 The first call on a machine compiles for some seconds; later processes read what it kept.
 """
@@ -26,10 +26,10 @@ _STAY, _APART, _AT_MOST, _EVEN = (
 _THEIRS, _EXCHANGES, _PAIRS = np.uint64(THEIRS), np.uint64(EXCHANGES), np.uint64(PAIRS)
 
 
-def anneal_with_numba(
+def run_annealing_sweeps_with_numba(
     bins: BinArrays, stream: int, first: int, heats: NDArray[np.float64], pairs: int, taken: int
 ) -> None:
-    """Run some sweeps, as `anneal_with_numpy` does; other threads go on meanwhile."""
+    """Run some sweeps, as `run_annealing_sweeps_with_numpy` does; other threads go on meanwhile."""
     _sweeps(bins, np.uint64(stream), first, heats, pairs, taken, GUMBEL)
 
 

@@ -24,7 +24,7 @@ from placer.search.exchanges.swaps import (
     compiled_or_plain_sweeps,
     exchange_until_all_fit_in_threads,
 )
-from placer.search.exchanges.sweeps import anneal_with_numpy
+from placer.search.exchanges.sweeps import run_annealing_sweeps_with_numpy
 from placer.search.exchanges.wanted import LotExclusionOption, lot_exclusion_options
 from placer_models.problem.problem import Choices, Problem
 
@@ -116,7 +116,7 @@ class _Search:
         budget = places.budget
         self.run = compiled_or_plain_sweeps(budget.left if budget.timed else math.inf)
         # Threads of NumPy wait for each other: they would only cost time.
-        alone = budget.timed and self.run is anneal_with_numpy
+        alone = budget.timed and self.run is run_annealing_sweeps_with_numpy
         self.threads = 1 if alone else min(MOST_THREADS, budget.options.workers)
         pods = sum(len(lot.pods) for lot in places.lots)
         self.first_sweeps = min(FIRST_SWEEPS, SWEEPS_A_POD * pods)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from placer.compiled import compiled_or_plain
 from placer.search.budget import Budget
 from placer.search.exchanges.move_rules import DomainCountRules
-from placer.search.exchanges.sweeps import BinArrays, Loads, Slots, anneal_with_numpy
+from placer.search.exchanges.sweeps import BinArrays, Loads, Slots, run_annealing_sweeps_with_numpy
 
 WARM, COLD = 0.02, 0.0001
 """How much too much, as a share of a node's room, hardly counts: in the first and last sweep."""
@@ -35,7 +35,7 @@ _SWEEP = 1_000
 """How many exchanges cost as much as a sweep without any."""
 
 Sweeps = Callable[[BinArrays, int, int, NDArray[np.float64], int, int], None]
-"""`anneal_with_numpy`, or what does the same."""
+"""`run_annealing_sweeps_with_numpy`, or what does the same."""
 
 _COMPILED = "placer.search.exchanges.compiled_sweeps"
 
@@ -50,7 +50,7 @@ EXCHANGES_A_SECOND = 1e7
 
 def compiled_or_plain_sweeps(left_s: float) -> Sweeps:
     """Return the compiled sweeps if `placer[fast]` is there and so many seconds make it worth."""
-    plain: Sweeps = anneal_with_numpy
+    plain: Sweeps = run_annealing_sweeps_with_numpy
     return compiled_or_plain(
         plain, _COMPILED, "anneal_with_numba", is_worth_loading=left_s >= WORTH_COMPILING_S
     )
@@ -98,7 +98,7 @@ def exchange_until_all_fit(
     sweeps: int,
     stream: int,
     stop: Callable[[int], bool],
-    run: Sweeps = anneal_with_numpy,
+    run: Sweeps = run_annealing_sweeps_with_numpy,
 ) -> bool:
     """Exchange items until all have room; return whether that came about.
 

@@ -1,7 +1,7 @@
 """Sweeps of exchanges: nodes meet in pairs, and each pair exchanges one item for another.
 
-`anneal_with_numpy` looks at all pairs of a sweep at once, by NumPy. `placer[fast]` brings a
-compiled loop that does the same (`anneal_with_numba`). Both do the same steps and give the same
+`run_annealing_sweeps_with_numpy` looks at all pairs of a sweep at once, by NumPy. `placer[fast]` brings a
+compiled loop that does the same (`run_annealing_sweeps_with_numba`). Both do the same steps and give the same
 answers, so that it does not matter which of them a machine has, but for the time.
 """
 
@@ -54,7 +54,7 @@ class BinArrays(NamedTuple):
     rules: DomainCountRules
 
 
-def anneal_with_numpy(
+def run_annealing_sweeps_with_numpy(
     bins: BinArrays, stream: int, first: int, heats: NDArray[np.float64], pairs: int, taken: int
 ) -> None:
     """Run some sweeps.

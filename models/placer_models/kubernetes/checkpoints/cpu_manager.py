@@ -13,8 +13,8 @@ from placer_models.kubernetes.checkpoints.go_types import (
     TEXT,
     GoField,
     GoTypeCodec,
-    go_map_type,
-    go_struct_type,
+    go_map_codec,
+    go_struct_codec,
     parse_go_json,
     raise_wrong_type,
 )
@@ -50,23 +50,23 @@ class CpuManagerState:
 
 _POLICY = GoField("PolicyName", "policyName", TEXT)
 _DEFAULT = GoField("DefaultCPUSet", "defaultCpuSet", CPU_LIST)
-_BY_CONTAINER = GoField("Entries", "entries", go_map_type(TEXT, CPU_LIST), ({},))
-_ENTRIES = GoField("Entries", "entries", go_map_type(TEXT, go_map_type(TEXT, CPU_LIST)), ({},))
-_POD_ENTRY = go_struct_type("state.PodEntry", GoField("CPUSet", "cpuSet", CPU_SET, (frozenset(),)))
+_BY_CONTAINER = GoField("Entries", "entries", go_map_codec(TEXT, CPU_LIST), ({},))
+_ENTRIES = GoField("Entries", "entries", go_map_codec(TEXT, go_map_codec(TEXT, CPU_LIST)), ({},))
+_POD_ENTRY = go_struct_codec("state.PodEntry", GoField("CPUSet", "cpuSet", CPU_SET, (frozenset(),)))
 _PODS = GoField(
-    "PodEntries", "podEntries", go_map_type(TEXT, _POD_ENTRY, "state.PodCPUAssignments"), ({},)
+    "PodEntries", "podEntries", go_map_codec(TEXT, _POD_ENTRY, "state.PodCPUAssignments"), ({},)
 )
-_CONTAINER_CPUS = go_struct_type("state.ContainerCPUs", GoField("Baseline", "baseline", CPU_LIST))
+_CONTAINER_CPUS = go_struct_codec("state.ContainerCPUs", GoField("Baseline", "baseline", CPU_LIST))
 _BASELINES = GoField(
-    "Baselines", "baselines", go_map_type(TEXT, go_map_type(TEXT, _CONTAINER_CPUS)), ({},)
+    "Baselines", "baselines", go_map_codec(TEXT, go_map_codec(TEXT, _CONTAINER_CPUS)), ({},)
 )
 _CHECKSUM = GoField("Checksum", "checksum", CHECKSUM)
 
 _NAME = "state.CPUManagerCheckpoint"
-_V1 = go_struct_type(_NAME, _POLICY, _DEFAULT, _BY_CONTAINER, _CHECKSUM)
-_V2 = go_struct_type(f"{_NAME}V2", _POLICY, _DEFAULT, _ENTRIES, _CHECKSUM)
-_V3 = go_struct_type(f"{_NAME}V3", _POLICY, _DEFAULT, _ENTRIES, _PODS, _CHECKSUM)
-_DATA = go_struct_type(f"{_NAME}Data", _POLICY, _DEFAULT, _ENTRIES, _PODS, _BASELINES)
+_V1 = go_struct_codec(_NAME, _POLICY, _DEFAULT, _BY_CONTAINER, _CHECKSUM)
+_V2 = go_struct_codec(f"{_NAME}V2", _POLICY, _DEFAULT, _ENTRIES, _CHECKSUM)
+_V3 = go_struct_codec(f"{_NAME}V3", _POLICY, _DEFAULT, _ENTRIES, _PODS, _CHECKSUM)
+_DATA = go_struct_codec(f"{_NAME}Data", _POLICY, _DEFAULT, _ENTRIES, _PODS, _BASELINES)
 
 
 def read_cpu_manager_state(text: str) -> CpuManagerState:

@@ -19,9 +19,9 @@ from placer_models.kubernetes.checkpoints.go_types import (
     GoField,
     GoTypeCodec,
     KubeletCheckpointError,
-    go_map_type,
-    go_slice_of,
-    go_struct_type,
+    go_map_codec,
+    go_slice_codec,
+    go_struct_codec,
     parse_go_json,
 )
 
@@ -61,24 +61,24 @@ class DeviceManagerState:
 
 def _version(ids: GoTypeCodec) -> tuple[GoTypeCodec, GoTypeCodec]:
     """Return the structs of a version: that of the data, and that of the file."""
-    entry = go_struct_type(
+    entry = go_struct_codec(
         "checkpoint.PodDevicesEntry",
         *(GoField(name, name, TEXT) for name in ("PodUID", "ContainerName", "ResourceName")),
         GoField("DeviceIDs", "DeviceIDs", ids),
         GoField("AllocResp", "AllocResp", BYTES),
     )
-    data = go_struct_type(
+    data = go_struct_codec(
         "checkpoint.checkpointData",
-        GoField("PodDeviceEntries", "PodDeviceEntries", go_slice_of(entry)),
-        GoField("RegisteredDevices", "RegisteredDevices", go_map_type(TEXT, go_slice_of(TEXT))),
+        GoField("PodDeviceEntries", "PodDeviceEntries", go_slice_codec(entry)),
+        GoField("RegisteredDevices", "RegisteredDevices", go_map_codec(TEXT, go_slice_codec(TEXT))),
     )
-    return data, go_struct_type(
+    return data, go_struct_codec(
         "checkpoint.Data", GoField("Data", "Data", data), GoField("Checksum", "Checksum", CHECKSUM)
     )
 
 
-_V1 = _version(go_slice_of(TEXT))
-_V2 = _version(go_map_type(INT64, go_slice_of(TEXT), "checkpoint.DevicesPerNUMA"))
+_V1 = _version(go_slice_codec(TEXT))
+_V2 = _version(go_map_codec(INT64, go_slice_codec(TEXT), "checkpoint.DevicesPerNUMA"))
 
 
 def read_device_manager_checkpoint(text: str) -> DeviceManagerState:

@@ -140,7 +140,7 @@ def _text(value: object, path: str) -> str:
 TEXT = GoTypeCodec("string", _text, str)
 
 
-def go_integer_type(name: str, least: int, most: int) -> GoTypeCodec:
+def go_integer_codec(name: str, least: int, most: int) -> GoTypeCodec:
     """Return a type of whole numbers."""
 
     def read(value: object, path: str) -> int:
@@ -151,10 +151,10 @@ def go_integer_type(name: str, least: int, most: int) -> GoTypeCodec:
     return GoTypeCodec(name, read, str)
 
 
-INT = go_integer_type("int", -(2**63), 2**63 - 1)
-INT64 = go_integer_type("int64", -(2**63), 2**63 - 1)
-UINT64 = go_integer_type("uint64", 0, 2**64 - 1)
-CHECKSUM = go_integer_type("checksum.Checksum", 0, 2**64 - 1)
+INT = go_integer_codec("int", -(2**63), 2**63 - 1)
+INT64 = go_integer_codec("int64", -(2**63), 2**63 - 1)
+UINT64 = go_integer_codec("uint64", 0, 2**64 - 1)
+CHECKSUM = go_integer_codec("checksum.Checksum", 0, 2**64 - 1)
 
 
 def _bytes(value: object, path: str) -> bytes | None:
@@ -207,7 +207,7 @@ CPU_SET = GoTypeCodec(
 )
 
 
-def go_slice_of(item: GoTypeCodec) -> GoTypeCodec:
+def go_slice_codec(item: GoTypeCodec) -> GoTypeCodec:
     """Return the type of slices of an item type; None is a nil slice."""
 
     def read(value: object, path: str) -> list[Any] | None:
@@ -223,7 +223,7 @@ def go_slice_of(item: GoTypeCodec) -> GoTypeCodec:
     return GoTypeCodec(f"[]{item.name}", read, show)
 
 
-def go_map_type(key: GoTypeCodec, item: GoTypeCodec, name: str = "") -> GoTypeCodec:
+def go_map_codec(key: GoTypeCodec, item: GoTypeCodec, name: str = "") -> GoTypeCodec:
     """Return a type of maps; None is a nil map.
 
     Args:
@@ -262,7 +262,7 @@ def go_map_type(key: GoTypeCodec, item: GoTypeCodec, name: str = "") -> GoTypeCo
     return GoTypeCodec(name or f"map[{key.name}]{item.name}", read, show)
 
 
-def go_struct_type(name: str, *fields: GoField) -> GoTypeCodec:
+def go_struct_codec(name: str, *fields: GoField) -> GoTypeCodec:
     """Return the type of a struct; its values are mappings from the fields' names in Go."""
     keys = [field.key for field in fields]
 
@@ -291,7 +291,7 @@ def go_struct_type(name: str, *fields: GoField) -> GoTypeCodec:
     return GoTypeCodec(name, read, show)
 
 
-def go_pointer_to(of: GoTypeCodec) -> GoTypeCodec:
+def go_pointer_codec(of: GoTypeCodec) -> GoTypeCodec:
     """Return the type of values that a map holds by pointer."""
     return GoTypeCodec(f"*{of.name}", of.read, lambda value: f"<*>{of.show(value)}")
 

@@ -11,10 +11,10 @@ from placer_models.kubernetes.checkpoints.go_types import (
     TEXT,
     UINT64,
     GoField,
-    go_map_type,
-    go_pointer_to,
-    go_slice_of,
-    go_struct_type,
+    go_map_codec,
+    go_pointer_codec,
+    go_slice_codec,
+    go_struct_codec,
     parse_go_json,
     raise_wrong_type,
 )
@@ -73,7 +73,7 @@ class MemoryManagerState:
         return self.policy.lower() != "none"
 
 
-_TABLE = go_struct_type(
+_TABLE = go_struct_codec(
     "state.MemoryTable",
     GoField("TotalMemSize", "total", UINT64),
     GoField("SystemReserved", "systemReserved", UINT64),
@@ -81,44 +81,48 @@ _TABLE = go_struct_type(
     GoField("Reserved", "reserved", UINT64),
     GoField("Free", "free", UINT64),
 )
-_BY_RESOURCE = go_map_type(TEXT, go_pointer_to(_TABLE), "map[v1.ResourceName]*state.MemoryTable")
-_NUMA_NODE = go_struct_type(
+_BY_RESOURCE = go_map_codec(
+    TEXT, go_pointer_codec(_TABLE), "map[v1.ResourceName]*state.MemoryTable"
+)
+_NUMA_NODE = go_struct_codec(
     "state.NUMANodeState",
     GoField("NumberOfAssignments", "numberOfAssignments", INT),
     GoField("MemoryMap", "memoryMap", _BY_RESOURCE),
-    GoField("Cells", "cells", go_slice_of(INT)),
+    GoField("Cells", "cells", go_slice_codec(INT)),
 )
-_BLOCKS = go_slice_of(
-    go_struct_type(
+_BLOCKS = go_slice_codec(
+    go_struct_codec(
         "state.Block",
-        GoField("NUMAAffinity", "numaAffinity", go_slice_of(INT)),
+        GoField("NUMAAffinity", "numaAffinity", go_slice_codec(INT)),
         GoField("Type", "type", replace(TEXT, name="v1.ResourceName")),
         GoField("Size", "size", UINT64),
     )
 )
-_POD_ENTRY = go_struct_type(
+_POD_ENTRY = go_struct_codec(
     "state.PodEntry", GoField("MemoryBlocks", "memoryBlocks", _BLOCKS, (None,))
 )
 
 _POLICY = GoField("PolicyName", "policyName", TEXT)
 _MACHINE = GoField(
-    "MachineState", "machineState", go_map_type(INT, go_pointer_to(_NUMA_NODE), "state.NUMANodeMap")
+    "MachineState",
+    "machineState",
+    go_map_codec(INT, go_pointer_codec(_NUMA_NODE), "state.NUMANodeMap"),
 )
 _ENTRIES = GoField(
     "Entries",
     "entries",
-    go_map_type(TEXT, go_map_type(TEXT, _BLOCKS), "state.ContainerMemoryAssignments"),
+    go_map_codec(TEXT, go_map_codec(TEXT, _BLOCKS), "state.ContainerMemoryAssignments"),
     ({},),
 )
 _PODS = GoField(
-    "PodEntries", "podEntries", go_map_type(TEXT, _POD_ENTRY, "state.PodMemoryAssignments"), ({},)
+    "PodEntries", "podEntries", go_map_codec(TEXT, _POD_ENTRY, "state.PodMemoryAssignments"), ({},)
 )
 _CHECKSUM = GoField("Checksum", "checksum", CHECKSUM)
 
 _NAME = "state.MemoryManagerCheckpoint"
-_V1 = go_struct_type(f"{_NAME}V1", _POLICY, _MACHINE, _ENTRIES, _CHECKSUM)
-_V2 = go_struct_type(f"{_NAME}V2", _POLICY, _MACHINE, _ENTRIES, _PODS, _CHECKSUM)
-_DATA = go_struct_type(f"{_NAME}Data", _POLICY, _MACHINE, _ENTRIES, _PODS)
+_V1 = go_struct_codec(f"{_NAME}V1", _POLICY, _MACHINE, _ENTRIES, _CHECKSUM)
+_V2 = go_struct_codec(f"{_NAME}V2", _POLICY, _MACHINE, _ENTRIES, _PODS, _CHECKSUM)
+_DATA = go_struct_codec(f"{_NAME}Data", _POLICY, _MACHINE, _ENTRIES, _PODS)
 
 
 def read_memory_manager_state(text: str) -> MemoryManagerState:
