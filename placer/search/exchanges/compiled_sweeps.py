@@ -1,4 +1,4 @@
-"""The sweeps of `run_annealing_sweeps_with_numpy` as a loop that Numba compiles, step for step the same.
+"""Sweeps compiled by Numba: the steps of `run_annealing_sweeps_with_numpy`, pair by pair."""
 
 The first call on a machine compiles for some seconds; later processes read what it kept.
 """

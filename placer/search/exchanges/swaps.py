@@ -52,7 +52,10 @@ def compiled_or_plain_sweeps(left_s: float) -> Sweeps:
     """Return the compiled sweeps if `placer[fast]` is there and so many seconds make it worth."""
     plain: Sweeps = run_annealing_sweeps_with_numpy
     return compiled_or_plain(
-        plain, _COMPILED, "anneal_with_numba", is_worth_loading=left_s >= WORTH_COMPILING_S
+        plain,
+        _COMPILED,
+        "run_annealing_sweeps_with_numba",
+        is_worth_loading=left_s >= WORTH_COMPILING_S,
     )
 
 

@@ -1,8 +1,9 @@
 """Sweeps of exchanges: nodes meet in pairs, and each pair exchanges one item for another.
 
-`run_annealing_sweeps_with_numpy` looks at all pairs of a sweep at once, by NumPy. `placer[fast]` brings a
-compiled loop that does the same (`run_annealing_sweeps_with_numba`). Both do the same steps and give the same
-answers, so that it does not matter which of them a machine has, but for the time.
+`run_annealing_sweeps_with_numpy` looks at all pairs of a sweep at once, by NumPy. `placer[fast]`
+brings a compiled loop that does the same (`run_annealing_sweeps_with_numba`). Both do the same
+steps and give the same answers, so that it does not matter which of them a machine has, but for
+the time.
 """
 
 from typing import NamedTuple
