@@ -1,4 +1,4 @@
-"""Sweeps compiled by Numba: the steps of `run_annealing_sweeps_with_numpy`, pair by pair."""
+"""Sweeps compiled by Numba: the steps of `run_annealing_sweeps_with_numpy`, pair by pair.
 
 The first call on a machine compiles for some seconds; later processes read what it kept.
 """
