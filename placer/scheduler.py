@@ -14,6 +14,7 @@ from placer.judge.misfits import Misfit, misfits_on
 from placer.scheduling.arriving import BatchArrivals
 from placer.scheduling.checks import (
     check_batch,
+    check_deadline,
     check_node_names,
     check_running,
     defaults_shared_by_all_nodes,
@@ -239,10 +240,10 @@ class Scheduler:
             BadPodError: A pod asks for what no pod may ask for, and none is to be skipped.
             ContradictionError: The batch contradicts itself.
             SolverError: Parts of Placer contradict each other: a defect of ours.
+            ValueError: The deadline is not later than now, or the move budget is negative.
 
         """
-        if not deadline_s > 0:
-            raise ValueError(f"deadline_s is {deadline_s}; give the call more than 0 seconds")
+        check_deadline(deadline_s)
         if move_budget < 0:
             raise ValueError(f"move_budget is {move_budget}; it is 0 pods or more")
         options = options or SolveOptions()
@@ -257,11 +258,8 @@ class Scheduler:
             decision, after = self._decide(
                 state, batch, options, left_s, skip_illegal, move_budget, dry_run=False
             )
-            after = (
-                cluster_with_batch_placed(state, batch, decision.placement.pods)
-                if after is None
-                else after
-            )
+            if after is None:
+                after = cluster_with_batch_placed(state, batch, decision.placement.pods)
             change = Change(after.version, changed_places(state, after), moved=decision.moves)
             taken = replace(decision, change=change)
             self._state = after
@@ -287,9 +285,11 @@ class Scheduler:
                 included, where pods are laid anew.
             options: How to solve in that case.
 
+        Raises:
+            ValueError: The deadline is not later than now.
+
         """
-        if not deadline_s > 0:
-            raise ValueError(f"deadline_s is {deadline_s}; give the call more than 0 seconds")
+        check_deadline(deadline_s)
         options = options or SolveOptions(workers=1)
         called_s = monotonic()
         with self._lock:

@@ -73,6 +73,17 @@ def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None
         keys.add(key)
 
 
+def check_deadline(deadline_s: float) -> None:
+    """Refuse a call that has no time.
+
+    Raises:
+        ValueError: There are 0 seconds or fewer, or not a number.
+
+    """
+    if not deadline_s > 0:
+        raise ValueError(f"deadline_s is {deadline_s}; give the call more than 0 seconds")
+
+
 def check_batch(batch: Batch, running: Container[NamespacedName]) -> None:
     """Check that gangs and groups are consistent, and that their pods do not run yet.
 
