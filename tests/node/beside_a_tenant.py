@@ -98,7 +98,7 @@ class BesideATenant:
             self.agent.look()
             report.looks += 1
             self._check(db, report)
-            if report.looks % 5 == 0:
+            if report.looks % 2 == 0:
                 self._document(report, db)
         self._document(report, db)
         report.actions = log.read_text().splitlines()[1:]
