@@ -15,7 +15,7 @@ from placer.greedy.expected.arrays import (
 )
 from placer.greedy.expected.compiled_scores import CompiledScores
 from placer.greedy.expected.plain_scores import UncompiledScores
-from placer.greedy.scorer import PodAsk
+from placer.greedy.scorer import ANY_GPU, PodAsk
 from placer_models.demand import ExpectedDemand, ExpectedShape, expected_demand_from_counts
 from placer_models.expected import (
     ExpectedGpuFills,
@@ -190,6 +190,31 @@ def test_a_step_is_a_fortieth_of_a_gpu(lost: int, steps: int) -> None:
     Rounded to the nearest; exactly half a step counts in favour of the place.
     """
     assert worth_loss_in_quanta(lost) == steps
+
+
+@pytest.mark.parametrize(
+    "ask", [PodAsk(1000, 0, 1, 330), PodAsk(1000, 0, 2, 330), PodAsk(1000, 0, 2, 1000)], ids=str
+)
+def test_where_too_few_gpus_have_as_much_left_a_place_takes_no_gpu_by_these_numbers(
+    ask: PodAsk,
+) -> None:
+    """
+    A share by memory may fit there still; which GPU has it, and what it takes, nobody tells here.
+    """
+    demand = expected_demand_from_counts({ExpectedShape(500, 1): 1, ExpectedShape(2000, 0, 0): 1})
+    gpu_milli = np.array([[0, 0, 0], [200, 100, 0], [500 * (ask.gpus - 1), 0, 0]])
+    nodes = np.arange(3)
+    lefts = LeftOnNodes(np.array([2500, 1200, 1000]), nodes * 0, gpu_milli)
+    compiled = CompiledScores(
+        ExpectedDemandArrays.of(demand), np.ones((1, 2), np.bool_), nodes * 0, (0, 9)
+    )
+    plain = UncompiledScores(demand, [(True, True)], nodes * 0, (0, 9))
+    only_cpu = ask._replace(gpus=0, gpu_milli=0)
+
+    for scores in (compiled, plain):
+        lost, gpus = scores.lost(ask, lefts, nodes)
+        assert lost.tolist() == scores.lost(only_cpu, lefts, nodes)[0].tolist()
+        assert gpus.tolist() == [ANY_GPU] * 3
 
 
 def test_where_no_node_has_a_gpu_nothing_is_lost() -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
 from placer.greedy.expected.arrays import ExpectedDemandArrays, LeftOnNodes
-from placer.greedy.scorer import PodAsk
+from placer.greedy.scorer import ANY_GPU, PodAsk
 from placer_models.demand import WHOLE_MILLI
 from placer_models.expected import MICRO, QUANTUM
 
@@ -124,7 +124,7 @@ def warm_up_compiled_scores() -> None:
     scores.lost(PodAsk(1, 1, 1, WHOLE_MILLI), LeftOnNodes(one, one, gpus), first)
 
 
-_QUANTUM, _MICRO, _WHOLE = QUANTUM, MICRO, WHOLE_MILLI
+_QUANTUM, _MICRO, _WHOLE, _ANY_GPU = QUANTUM, MICRO, WHOLE_MILLI, ANY_GPU
 _A, _B = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _SHIFT = np.uint64(29)
 
@@ -307,22 +307,28 @@ def _lost(
             worths, epochs, epoch, used,
         )  # fmt: skip
         best, at, tried = 0, -1, -1
+        fitting = 0
+        for g in range(width):
+            if gpu_milli[node, g] >= each:
+                fitting += 1
+        # Where too few GPUs have as much, these numbers do not tell what of them is taken.
+        taken = gpus if fitting >= gpus else 0
         # A share goes to the GPU where it costs least; whole GPUs are alike.
         for g in range(width):
-            if gpus > 0 and (gpu_milli[node, g] < each or gpu_milli[node, g] == tried):
+            if taken > 0 and (gpu_milli[node, g] < each or gpu_milli[node, g] == tried):
                 continue
             after[0] = row + 1
             after[1] = max(0, cpu_milli[node] - cpu)
             after[2] = max(0, memory_bytes[node] - memory)
             after[3:] = gpu_milli[node]
-            if gpus == 1:
+            if taken == 1:
                 after[3 + g] -= each
-            elif gpus > 1:
+            elif taken > 1:
                 _sort(after)
                 first = 3
                 while after[first] < each:
                     first += 1
-                for i in range(first, first + gpus):
+                for i in range(first, first + taken):
                     after[i] -= each
             _sort(after)
             left = _worth(
@@ -333,8 +339,8 @@ def _lost(
             if at < 0 or step < best:
                 best, at = step, g
             tried = gpu_milli[node, g]
-            if gpus != 1 or each == _WHOLE:
+            if taken != 1 or each == _WHOLE:
                 break
         steps[n] = best
-        chosen[n] = at
+        chosen[n] = at if taken == gpus else _ANY_GPU
     return nodes.shape[0]

@@ -12,7 +12,7 @@ from placer.greedy.expected.arrays import (
     filled_gpu_milli_by_arrays,
     left_as_arrays,
 )
-from placer.greedy.scorer import PodAsk
+from placer.greedy.scorer import ANY_GPU, PodAsk
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand
 from placer_models.expected import (
     ExpectedGpuFills,
@@ -59,7 +59,7 @@ class UncompiledScores:
         self._outlooks = [ExpectedNodeWorths(demand, fills) for fills in self._fills]
 
     def lost(self, ask: PodAsk, lefts: LeftOnNodes, nodes: Indices) -> tuple[Numbers, Indices]:
-        """Return the steps of worth that places cost, and the GPU of each.
+        """Return the steps of worth that places cost, and the GPU of each, or `ANY_GPU`.
 
         Args:
             ask: What a pod asks for.
@@ -112,12 +112,18 @@ def _left(cpu: int, memory: int, gpus: Sequence[int]) -> NodeLeft:
 
 
 def _places(ask: PodAsk, cpu: int, memory: int, gpus: tuple[int, ...]) -> dict[NodeLeft, int]:
-    """Return what each place leaves -> the first GPU that it takes something of."""
+    """Return what each place leaves -> the first GPU that it takes something of.
+
+    A share by memory may fit where too few GPUs have its part in milli: what it takes there, these
+    numbers do not tell.
+    """
     cpu, memory = cpu - ask.cpu_milli, memory - ask.memory_bytes
     count, each = ask.gpus, ask.gpu_milli
     if count == 0:
         return {_left(cpu, memory, gpus): 0}
     fitting = sorted((milli, at) for at, milli in enumerate(gpus) if milli >= each)
+    if len(fitting) < count:
+        return {_left(cpu, memory, gpus): ANY_GPU}
     if count > 1 or each == WHOLE_MILLI:
         taken = {at for _, at in fitting[:count]}
         left = [milli - each * (at in taken) for at, milli in enumerate(gpus)]
