@@ -7,12 +7,12 @@ Asked = tuple[Collection[int], int]
 """Places, and the amount that is to be shared out over them."""
 
 
-def can_share_out(room: Mapping[int, int], asked: Iterable[Asked]) -> bool:
+def can_distribute_over_places(room: Mapping[int, int], asked: Iterable[Asked]) -> bool:
     """Return whether all requests can be shared out, each within its own places."""
-    return share_out_over_places(room, list(asked)) is not None
+    return distribute_over_places(room, list(asked)) is not None
 
 
-def share_out_over_places(
+def distribute_over_places(
     room: Mapping[int, int], asked: Sequence[Asked]
 ) -> list[Counter[int]] | None:
     """Return how to share every request out over its own places, or None if room is lacking.

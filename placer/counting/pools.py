@@ -18,7 +18,7 @@ from placer_models.policy import QosClass
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.pools import NO_POOL, CellPool, PoolBinding
 from placer_models.problem.problem import Choice
-from placer_models.sharing_out import Asked, share_out_over_places
+from placer_models.sharing_out import Asked, distribute_over_places
 from placer_models.topology import Topology
 
 CpuMilli = tuple[tuple[int, int], ...]
@@ -280,7 +280,7 @@ def _counted(node: Node, pool: Pool, wants: Sequence[_Want]) -> list[CpuMilli]:
         asked: list[Asked] = []
         for want, said in zip(wants, kept, strict=True):
             asked += [((want.homes), want.milli)] if said is None else _single(said)
-        given = share_out_over_places(room, asked)
+        given = distribute_over_places(room, asked)
         if given is not None:
             parts = iter(given)
             found = []

@@ -9,7 +9,7 @@ from placer_models.policy import QosClass
 from placer_models.problem.node_state import Cell, NodeState
 from placer_models.problem.pools import PoolBinding
 from placer_models.problem.problem import Choice, Fit, Shape
-from placer_models.sharing_out import can_share_out, share_out_over_places
+from placer_models.sharing_out import can_distribute_over_places, distribute_over_places
 
 POOLS = (QosClass.LS, QosClass.BE)
 
@@ -120,7 +120,7 @@ def fits_beside_bound_pods(
     if not any(milli for _, milli in pool):
         return True
     wants = [(b.cells, b.milli) for b in node.bound if b.qos is shape.pool]
-    return can_share_out(_room(node, shape.pool), [*wants, *pool])
+    return can_distribute_over_places(_room(node, shape.pool), [*wants, *pool])
 
 
 def _short_cells(node: NodeState, shape: Shape, choice: Choice) -> set[int] | None:
@@ -149,7 +149,7 @@ def _short_cells(node: NodeState, shape: Shape, choice: Choice) -> set[int] | No
         ]
         wants = [(one.cells, one.milli) for one in bound]
         asks = owns or shape.pool_milli > 0
-        if not lacking and asks and not can_share_out(_room(node, qos), wants):
+        if not lacking and asks and not can_distribute_over_places(_room(node, qos), wants):
             lacking = bound
         if lacking:
             short = (short or set()).union(*(one.cells for one in lacking))
@@ -164,7 +164,7 @@ def _owners_may_take(node: NodeState, shape: Shape) -> list[int] | None:
     most = [1_000_000] * len(node.cells)
     for qos in POOLS if shape.exclusive else POOLS[:1]:
         bound = [one for one in node.bound if one.qos is qos]
-        given = share_out_over_places(_room(node, qos), [(one.cells, one.milli) for one in bound])
+        given = distribute_over_places(_room(node, qos), [(one.cells, one.milli) for one in bound])
         if given is None:
             return None
         counted = sum(given, Counter[int]())

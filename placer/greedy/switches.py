@@ -11,7 +11,7 @@ from placer_models.problem.banks import ClassesBelow
 from placer_models.problem.fits import JointFit
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Shape
-from placer_models.problem.switches import fully_free_switches, has_several_devices
+from placer_models.problem.switches import fully_free_switches, has_several_devices_of_a_type
 
 
 class PodSwitchUse(NamedTuple):
@@ -32,7 +32,7 @@ class PodSwitchUse(NamedTuple):
         counts = taken.counts if isinstance(taken, DevicesTaken) else taken.devices
         places = {(b, at) for b, of in enumerate(counts) for at, count in enumerate(of) if count}
         places |= {(share.bank, share.class_index) for share in taken.shares}
-        return cls(has_several_devices(shape.devices), frozenset(places))
+        return cls(has_several_devices_of_a_type(shape.devices), frozenset(places))
 
 
 def device_options(

@@ -28,7 +28,7 @@ from placer.kubernetes.summary import DumpSummary
 from placer_models.cluster import Machine
 from placer_models.device import GPU, DeviceKey
 from placer_models.device_request import WHOLE_GPUS
-from placer_models.kubernetes.chosen_devices import device_set_digest, with_marked_devices
+from placer_models.kubernetes.chosen_devices import device_set_mark, with_marked_devices
 from placer_models.kubernetes.claimed import spec_with_claims
 from placer_models.kubernetes.cpu_config import configs_for_claim_request
 from placer_models.kubernetes.listed_devices import CPU_DRIVER, CPU_TYPES, SEVERAL_CPUS
@@ -415,7 +415,7 @@ class WaitingPodClaims:
         """Return the mark of the devices that match; empty where all of their nodes' type do."""
         if not match.chosen:
             return ""
-        mark = device_set_digest(one.key for devices in match.nodes.values() for one in devices)
+        mark = device_set_mark(one.key for devices in match.nodes.values() for one in devices)
         self._marks[mark] = {
             name: frozenset((one.device.type, one.device.minor) for one in devices)
             for name, devices in match.nodes.items()

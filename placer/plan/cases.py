@@ -130,7 +130,7 @@ def domains_in(question: PlanQuestion, key: str) -> tuple[str, ...]:
     return tuple(sorted({found for node in nodes if (found := node.topology_domain(key))}))
 
 
-def gangs_of_cases(cases: tuple[ScenarioUnderLoss, ...]) -> Iterator[Gang]:
+def gangs_of_plan_cases(cases: tuple[ScenarioUnderLoss, ...]) -> Iterator[Gang]:
     """Yield the gangs of all cases; most of them are in several."""
     for case in cases:
         yield from case.instance.gangs

@@ -7,7 +7,7 @@ from math import gcd
 from operator import ge
 
 from placer.packing.bins import Counts, Vector
-from placer.plan.cases import ScenarioUnderLoss, gangs_of_cases, plan_cases_of
+from placer.plan.cases import ScenarioUnderLoss, gangs_of_plan_cases, plan_cases_of
 from placer.plan.market import BinDevices, BinKind, DeviceAsk, PurchaseProblem
 from placer.plan.numa_rooms import NUMA_NODES, numa_node_bins, numa_nodes_matter
 from placer.plan.question import PlanQuestion
@@ -104,7 +104,9 @@ def question_as_packing(
 
     """
     cases = tuple(cases) or plan_cases_of(question)
-    specs = list(dict.fromkeys(pod.spec for gang in gangs_of_cases(cases) for pod in gang.pods))
+    specs = list(
+        dict.fromkeys(pod.spec for gang in gangs_of_plan_cases(cases) for pod in gang.pods)
+    )
     probes = _probes(cases)
     views: list[_View] = []
     view_of: list[int] = []
@@ -190,7 +192,7 @@ def question_as_packing(
 def _probes(cases: Sequence[ScenarioUnderLoss]) -> tuple[Gang, ...]:
     """Return one pod of each spec, each in a gang that asks for what its own one does."""
     found: dict[PodSpec, Gang] = {}
-    for gang in gangs_of_cases(tuple(cases)):
+    for gang in gangs_of_plan_cases(tuple(cases)):
         for pod in gang.pods:
             if pod.spec not in found:
                 probe = replace(pod, name=f"probe-{len(found)}")

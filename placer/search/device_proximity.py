@@ -43,7 +43,7 @@ from placer_models.policy import AlignmentPolicy
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
-from placer_models.problem.switches import fully_free_switches, has_several_devices
+from placer_models.problem.switches import fully_free_switches, has_several_devices_of_a_type
 
 MOST_LOOKED_AT = 1_000
 """The most sets of devices looked through for one pod; if there are more, it keeps its own."""
@@ -226,7 +226,7 @@ def _switches_beside(
             if other.key != pod or grant.type != bank.type
             if (switch := switch_of.get((grant.type, grant.minor))) is not None
         }
-        (several if has_several_devices(counts.items()) else single).update(below)
+        (several if has_several_devices_of_a_type(counts.items()) else single).update(below)
     return SwitchesWithoutOtherPods(
         frozenset(switch_of.values()) - several - single, frozenset(single - several)
     )

@@ -25,7 +25,7 @@ from placer.search.coarse import (
 from placer.search.equal_pods import best_split_of_equal_pods
 from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignment_count, search_exactly
 from placer.search.exchanges.lots import exchange_lots_of
-from placer.search.exchanges.placed import place_more_pods
+from placer.search.exchanges.placed import place_by_exchanges
 from placer.search.first_tier_bounds import (
     bound_first_tiers,
     note_tier_bottlenecks,
@@ -385,7 +385,7 @@ class JointSearch:
         levels = len(self.problem.priorities)
         start, bounds = self._best_in(self.problem), self.bounds[:levels]
         values = self.best.values[:levels]
-        found = place_more_pods(self.problem, start, values, bounds, self.budget, self._seed)
+        found = place_by_exchanges(self.problem, start, values, bounds, self.budget, self._seed)
         if found is not None:
             self._propose(found)
 

@@ -19,7 +19,7 @@ from placer.search.exchanges.domain_rules import DomainRules
 from placer.search.exchanges.lots import exchange_lots_of, shapes_never_exchanged
 from placer.search.exchanges.mending import ExchangeRepair
 from placer.search.exchanges.on_nodes import NodePlacer
-from placer.search.exchanges.placed import place_more_pods
+from placer.search.exchanges.placed import place_by_exchanges
 from placer.search.exchanges.room_columns import capacity_left_columns
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
@@ -46,7 +46,7 @@ WORK = SolveOptions(workers=1, seed=1, work_limit=1)
 
 def proposed(problem: Problem, start: Choices) -> Choices | None:
     values = placed_points(problem, start)
-    return place_more_pods(problem, start, values, [None] * len(values), Budget(WORK), 1)
+    return place_by_exchanges(problem, start, values, [None] * len(values), Budget(WORK), 1)
 
 
 def legal(world: Instance, problem: Problem, choices: Choices) -> bool:

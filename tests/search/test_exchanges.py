@@ -17,7 +17,7 @@ from placer.search import joint_search
 from placer.search.budget import Budget
 from placer.search.exchanges.lots import exchange_lots_of
 from placer.search.exchanges.move_rules import empty_domain_count_rules
-from placer.search.exchanges.placed import place_more_pods
+from placer.search.exchanges.placed import place_by_exchanges
 from placer.search.exchanges.swaps import BinsWithItems, exchange_until_all_fit
 from placer.search.exchanges.wanted import lot_exclusion_options
 from placer.search.options import SolveOptions
@@ -118,7 +118,7 @@ def proposed(world: Instance, seed: int = 1) -> tuple[Problem, Choices, Choices 
     return (
         problem,
         start,
-        place_more_pods(problem, start, values, bounds, Budget(WORK), seed),
+        place_by_exchanges(problem, start, values, bounds, Budget(WORK), seed),
     )
 
 
@@ -259,7 +259,7 @@ def test_when_the_work_is_done_too_early_who_fits_stays() -> None:
     problem = build_problem(world)
     budget = Budget(WORK)
     budget.total = 0.004
-    found = place_more_pods(problem, {}, [0, 0], [None, None], budget, 1)
+    found = place_by_exchanges(problem, {}, [0, 0], [None, None], budget, 1)
 
     assert found is not None
     assert 50 <= len(found) < 60

@@ -17,7 +17,7 @@ from placer.judge.breaches import breaches
 from placer.search.budget import Budget
 from placer.search.exchanges import placed
 from placer.search.exchanges.domain_rules import DomainRules
-from placer.search.exchanges.placed import place_more_pods
+from placer.search.exchanges.placed import place_by_exchanges
 from placer.search.exchanges.sweeps import run_annealing_sweeps_with_numpy
 from placer.search.options import SolveOptions
 from placer.state.batch import build_problem
@@ -137,7 +137,7 @@ def best_points(world: Instance, problem: Problem) -> list[int]:
 
 def proposed(problem: Problem, start: Choices) -> Choices | None:
     values = placed_points(problem, start)
-    return place_more_pods(problem, start, values, [None] * len(values), Budget(WORK), 1)
+    return place_by_exchanges(problem, start, values, [None] * len(values), Budget(WORK), 1)
 
 
 @pytest.mark.parametrize(

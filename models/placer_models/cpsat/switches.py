@@ -12,7 +12,7 @@ from placer_models.goals import SWITCH_POINTS, USABLE
 from placer_models.problem.banks import ClassesBelow
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
-from placer_models.problem.switches import fully_free_switches, has_several_devices
+from placer_models.problem.switches import fully_free_switches, has_several_devices_of_a_type
 from placer_models.rule_family import RuleFamilyName
 
 
@@ -40,7 +40,7 @@ def _unbroken(
 
     The switch is whole so far.
     """
-    if all(has_several_devices(one.shape.devices) for one in assignments):
+    if all(has_several_devices_of_a_type(one.shape.devices) for one in assignments):
         return 1
     unbroken = model.new_bool_var(f"switch[{node.name},{number}]")
     excused = _excused(model, node, switch, assignments, number)
@@ -64,7 +64,7 @@ def _excused(
     number: int,
 ) -> Expression:
     """Return 1 only if a pod with several whole devices of a type has a device below the switch."""
-    several = [one for one in assignments if has_several_devices(one.shape.devices)]
+    several = [one for one in assignments if has_several_devices_of_a_type(one.shape.devices)]
     if not several:
         return 0
     excused = model.new_bool_var(f"side by side[{node.name},{number}]")

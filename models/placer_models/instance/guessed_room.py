@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
 from placer_models.instance.running_defaults import split_amount_over_numa_nodes
-from placer_models.sharing_out import can_share_out, share_out_over_places
+from placer_models.sharing_out import can_distribute_over_places, distribute_over_places
 
 Resource = Hashable
 """What a pod takes of its NUMA nodes: memory, hugepages of a size, CPUs of a pool."""
@@ -72,7 +72,7 @@ class NumaNodesForPods:
         taken, has = self._taken[resource], self.has[resource]
         if all(len(where) == 1 for where in taken):
             return all(amount <= has.get(min(where), 0) for where, amount in taken.items())
-        return can_share_out(has, list(taken.items()))
+        return can_distribute_over_places(has, list(taken.items()))
 
 
 def fit_all_pods_on_numa_nodes(
@@ -141,13 +141,14 @@ def split_over_numa_nodes(
     wants = [((numa,), 1) for where, amount, spread in asked if spread for numa in sorted(where)]
     rests = [(where, amount - len(where) * spread) for where, amount, spread in asked]
     given = (
-        share_out_over_places(room, [*wants, *rests])
+        distribute_over_places(room, [*wants, *rests])
         if all(rest >= 0 for _, rest in rests)
         else None
     )
     if given is None:
         return [
-            dict(one) for one in share_out_over_places(room, [(w, n) for w, n, _ in asked]) or plain
+            dict(one)
+            for one in distribute_over_places(room, [(w, n) for w, n, _ in asked]) or plain
         ]
     found = given[len(wants) :]
     for (where, _, spread), held in zip(asked, found, strict=True):

@@ -51,7 +51,7 @@ def pages_asked(amounts: Mapping[str, int]) -> tuple[Hugepages, ...]:
     return tuple(Hugepages(size, amount // size) for size, amount in sorted(sizes.items()))
 
 
-def parse_hugepages_bytes(name: str, text: str) -> int:
+def parse_hugepages_request_bytes(name: str, text: str) -> int:
     """Read an amount of a hugepages resource, in bytes: whole pages.
 
     Raises:

@@ -28,7 +28,7 @@ from placer_models.instance.hugepages import (
     PREFIX,
     hugepages_resource_name,
     pages_asked,
-    parse_hugepages_bytes,
+    parse_hugepages_request_bytes,
     parse_page_size,
 )
 from placer_models.instance.schema import SharePart
@@ -349,7 +349,7 @@ def _amount(name: str, text: str) -> int:
     if name == MEMORY:
         return parse_memory_bytes(text)
     if name.startswith(PREFIX):
-        return _at_most(parse_hugepages_bytes(name, text), MAX_MEMORY_BYTES, text, "1Pi")
+        return _at_most(parse_hugepages_request_bytes(name, text), MAX_MEMORY_BYTES, text, "1Pi")
     if not _WHOLE.fullmatch(text):
         _refuse_negative(text)
         raise ValueError(

@@ -20,7 +20,7 @@ _WHOLE = "placer/whole"
 """The quantity that every marked device has; who takes it has the device for itself."""
 
 
-def device_set_digest(devices: Iterable[tuple[str, ...]]) -> str:
+def device_set_mark(devices: Iterable[tuple[str, ...]]) -> str:
     """Return the mark of devices, by the names that their drivers gave them."""
     said = "\n".join(sorted("\t".join(one) for one in devices))
     return f"{_MARK}{hashlib.sha256(said.encode()).hexdigest()[:8]}"
@@ -36,7 +36,7 @@ def share_marking_device_set(kind: str, mark: str) -> DeviceShare:
     return DeviceShare(capacity=(DeviceQuantity(mark, 1), DeviceQuantity(_WHOLE, 1)))
 
 
-def device_set_digest_in(share: DeviceShare | None) -> str:
+def device_set_mark_of_share(share: DeviceShare | None) -> str:
     """Return the mark of the devices that a share is taken of; empty if there is none."""
     names = (one.name for one in share.capacity) if share else ()
     return next((name for name in names if name.startswith(_MARK)), "")

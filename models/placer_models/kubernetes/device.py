@@ -25,7 +25,7 @@ from placer_models.kubernetes.object_fields import (
     ObjectIdentity,
     first_annotation_of,
     first_label_of,
-    identity_of,
+    read_identity_and_root,
     read_json_annotation,
 )
 from placer_models.kubernetes.resources import ResourceList, read_resource_list
@@ -78,7 +78,7 @@ def device_object_part(found: Object) -> DeviceObjectPart:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, KIND, namespaced=False)
+    identity, root = read_identity_and_root(found, KIND, namespaced=False)
     model = next((identity.labels[key] for key in GPU_MODELS if identity.labels.get(key)), "")
     devices: dict[tuple[str, int], Device] = {}
     for item in root.get("spec", "devices").items():

@@ -6,7 +6,7 @@ from placer_models.kubernetes.object_fields import (
     Object,
     ObjectFieldValue,
     ObjectIdentity,
-    identity_of,
+    read_identity_and_root,
 )
 
 KIND = "DeviceClass"
@@ -39,7 +39,7 @@ def device_class_part(found: Object) -> DeviceClassPart:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, KIND, namespaced=False)
+    identity, root = read_identity_and_root(found, KIND, namespaced=False)
     spec = root.get("spec")
     return DeviceClassPart(
         identity,

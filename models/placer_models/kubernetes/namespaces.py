@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from placer_models.affinity import EVERY_NAMESPACE
 from placer_models.kubernetes.label_selectors import LabelSelector
-from placer_models.kubernetes.object_fields import Object, ObjectIdentity, identity_of
+from placer_models.kubernetes.object_fields import Object, ObjectIdentity, read_identity_and_root
 from placer_models.selectors import Labels
 
 OF_NAMESPACES = "kubernetes.io/metadata.name"
@@ -26,7 +26,7 @@ def namespace_part(found: Object) -> NamespaceObjectPart:
         ObjectError: Something is wrong with it.
 
     """
-    return NamespaceObjectPart(identity_of(found, "Namespace", namespaced=False)[0])
+    return NamespaceObjectPart(read_identity_and_root(found, "Namespace", namespaced=False)[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from placer_models.kubernetes.object_fields import (
     ObjectIdentity,
     first_annotation_of,
     first_label_of,
-    identity_of,
+    read_identity_and_root,
     read_json_annotation,
 )
 from placer_models.kubernetes.resources import CPU, MEMORY, SUMS, ResourceList, read_resource_list
@@ -96,7 +96,7 @@ def node_part(found: Object) -> KubeNode:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, KIND, namespaced=False)
+    identity, root = read_identity_and_root(found, KIND, namespaced=False)
     spec, status = root.get("spec"), root.get("status")
     capacity = read_resource_list(status.get("capacity"), without=SUMS)
     allocatable = read_resource_list(status.get("allocatable"), without=SUMS)

@@ -222,7 +222,7 @@ class ObjectFieldValue(LocatedValue):
             self.refuse(str(error))
 
 
-def identity_of(
+def read_identity_and_root(
     found: Object, kind: str, *, namespaced: bool
 ) -> tuple[ObjectIdentity, ObjectFieldValue]:
     """Return the identity of an object, and its root field.

@@ -35,7 +35,7 @@ from placer_models.kubernetes.object_fields import (
     ObjectFieldValue,
     ObjectIdentity,
     first_annotation_of,
-    identity_of,
+    read_identity_and_root,
     read_json_annotation,
 )
 from placer_models.kubernetes.placement_constraints import (
@@ -179,7 +179,7 @@ def pod_part(found: Object) -> KubePod:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, KIND, namespaced=True)
+    identity, root = read_identity_and_root(found, KIND, namespaced=True)
     spec = root.get("spec")
     containers = (
         *(_container(item, init=True) for item in spec.get("initContainers").items()),

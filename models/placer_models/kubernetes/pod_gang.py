@@ -16,7 +16,7 @@ from placer_models.kubernetes.object_fields import (
     ObjectIdentity,
     first_annotation_of,
     first_label_of,
-    identity_of,
+    read_identity_and_root,
 )
 from placer_models.placement import NamespacedName
 
@@ -105,7 +105,7 @@ def pod_group_part(found: Object) -> PodGroupPart:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, KIND, namespaced=True)
+    identity, root = read_identity_and_root(found, KIND, namespaced=True)
     spec = root.get("spec")
     if str(found.get("apiVersion", "")).partition("/")[0] == KUBERNETES_GROUP:
         gang = spec.get("schedulingPolicy", "gang")

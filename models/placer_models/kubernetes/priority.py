@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer_models.kubernetes.object_fields import Object, ObjectIdentity, identity_of
+from placer_models.kubernetes.object_fields import Object, ObjectIdentity, read_identity_and_root
 
 SYSTEM_PRIORITIES = {
     "system-cluster-critical": 2_000_000_000,
@@ -32,7 +32,7 @@ def priority_class_part(found: Object) -> PriorityClassPart:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, "PriorityClass", namespaced=False)
+    identity, root = read_identity_and_root(found, "PriorityClass", namespaced=False)
     return PriorityClassPart(
         identity,
         root.get("value").integer(least=-(2**31)),

@@ -9,7 +9,7 @@ from placer_models.kubernetes.object_fields import (
     Object,
     ObjectFieldValue,
     ObjectIdentity,
-    identity_of,
+    read_identity_and_root,
 )
 from placer_models.quantity import parse_amount_rounding_up
 
@@ -152,7 +152,7 @@ def claim_part(found: Object) -> ClaimPart:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, KIND, namespaced=True)
+    identity, root = read_identity_and_root(found, KIND, namespaced=True)
     status = root.get("status")
     allocation = status.get("allocation")
     return ClaimPart(
@@ -171,7 +171,7 @@ def claim_template_part(found: Object) -> ClaimTemplatePart:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, TEMPLATE_KIND, namespaced=True)
+    identity, root = read_identity_and_root(found, TEMPLATE_KIND, namespaced=True)
     return ClaimTemplatePart(identity, _spec(root.get("spec", "spec")))
 
 

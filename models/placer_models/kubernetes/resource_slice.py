@@ -13,7 +13,7 @@ from placer_models.kubernetes.object_fields import (
     Object,
     ObjectFieldValue,
     ObjectIdentity,
-    identity_of,
+    read_identity_and_root,
 )
 from placer_models.quantity import parse_amount_rounding_up
 
@@ -63,7 +63,7 @@ def slice_part(found: Object) -> ResourceSlicePart:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, KIND, namespaced=False)
+    identity, root = read_identity_and_root(found, KIND, namespaced=False)
     spec = root.get("spec")
     driver, pool = spec.get("driver").text(), spec.get("pool")
     access = resource_slice_nodes(spec)

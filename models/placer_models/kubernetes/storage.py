@@ -8,7 +8,7 @@ from placer_models.kubernetes.object_fields import (
     Object,
     ObjectFieldValue,
     ObjectIdentity,
-    identity_of,
+    read_identity_and_root,
 )
 from placer_models.kubernetes.volume import IN_TREE_DRIVERS
 from placer_models.node_affinity import NodeTerm
@@ -109,7 +109,7 @@ def storage_class_part(found: Object) -> StorageClassPart:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, CLASS_KIND, namespaced=False)
+    identity, root = read_identity_and_root(found, CLASS_KIND, namespaced=False)
     provisioner = root.get("provisioner").text("")
     return StorageClassPart(
         identity,
@@ -135,7 +135,7 @@ def csi_driver_part(found: Object) -> CsiDriverPart:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, "CSIDriver", namespaced=False)
+    identity, root = read_identity_and_root(found, "CSIDriver", namespaced=False)
     return CsiDriverPart(identity, root.get("spec", "storageCapacity").flag())
 
 
@@ -146,7 +146,7 @@ def csi_node_part(found: Object) -> CsiNodePart:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, "CSINode", namespaced=False)
+    identity, root = read_identity_and_root(found, "CSINode", namespaced=False)
     drivers = root.get("spec", "drivers").items()
     counts = {item.get("name").text(): item.get("allocatable", "count") for item in drivers}
     return CsiNodePart(
@@ -161,7 +161,7 @@ def storage_capacity_part(found: Object) -> StorageCapacityPart:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, "CSIStorageCapacity", namespaced=True)
+    identity, root = read_identity_and_root(found, "CSIStorageCapacity", namespaced=True)
     largest = root.get("maximumVolumeSize")
     said = largest if largest.there else root.get("capacity")
     return StorageCapacityPart(
@@ -179,7 +179,7 @@ def attachment_part(found: Object) -> AttachmentPart:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, "VolumeAttachment", namespaced=False)
+    identity, root = read_identity_and_root(found, "VolumeAttachment", namespaced=False)
     spec = root.get("spec")
     return AttachmentPart(
         identity,

@@ -26,7 +26,7 @@ from placer_models.kubernetes.object_fields import (
     ObjectFieldValue,
     ObjectIdentity,
     first_annotation_of,
-    identity_of,
+    read_identity_and_root,
 )
 from placer_models.kubernetes.resources import PODS, SUMS, ResourceList, read_resource_list
 from placer_models.policy import AlignmentPolicy, AlignmentScope
@@ -108,7 +108,7 @@ def topology_part(found: Object) -> NodeResourceTopologyPart:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, KIND, namespaced=False)
+    identity, root = read_identity_and_root(found, KIND, namespaced=False)
     said = {
         key: first_annotation_of(root, key)
         for key in (CPU_TOPOLOGY, CPU_MANAGER_POLICY, POD_CPU_ALLOCS, CPU_SHARED_POOLS)

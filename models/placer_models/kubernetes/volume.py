@@ -11,7 +11,7 @@ from placer_models.kubernetes.object_fields import (
     ObjectFieldValue,
     ObjectIdentity,
     first_annotation_of,
-    identity_of,
+    read_identity_and_root,
 )
 from placer_models.placement import NamespacedName
 from placer_models.quantity import parse_amount_rounding_up
@@ -147,7 +147,7 @@ def volume_part(found: Object) -> PersistentVolumePart:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, VOLUME_KIND, namespaced=False)
+    identity, root = read_identity_and_root(found, VOLUME_KIND, namespaced=False)
     spec, held = root.get("spec"), root.get("spec", "claimRef")
     required = spec.get("nodeAffinity", "required")
     driver, handle = _driven(spec)
@@ -182,7 +182,7 @@ def volume_claim_part(found: Object) -> VolumeClaimPart:
         ObjectError: Something is wrong with it.
 
     """
-    identity, root = identity_of(found, CLAIM_KIND, namespaced=True)
+    identity, root = read_identity_and_root(found, CLAIM_KIND, namespaced=True)
     spec, volume = root.get("spec"), root.get("spec", "volumeName").text("")
     texts = root.get("metadata", "annotations").texts()
     selected = first_annotation_of(root, SELECTED_NODE)

@@ -39,7 +39,7 @@ def is_switch_unused(switch: ClassesBelow, banks: Sequence[DeviceBank]) -> bool:
     )
 
 
-def has_several_devices(devices: Iterable[tuple[str, int]]) -> bool:
+def has_several_devices_of_a_type(devices: Iterable[tuple[str, int]]) -> bool:
     """Return whether a pod asks for several whole devices of a type, which are no MIG instances."""
     return any(count > 1 and not is_mig_instance(kind) for kind, count in devices)
 

@@ -15,7 +15,7 @@ from placer.kubernetes.shared_claims import pod_label_of_claim_holder
 from placer.kubernetes.summary import DumpSummary
 from placer_models.cpuset import CpuSet
 from placer_models.files.errors import InputError
-from placer_models.kubernetes.chosen_devices import device_set_digest_in
+from placer_models.kubernetes.chosen_devices import device_set_mark_of_share
 from placer_models.kubernetes.claimed import claim_container_name
 from placer_models.kubernetes.cpu_config import opaque_cpu_config
 from placer_models.kubernetes.listed_devices import (
@@ -250,7 +250,9 @@ def _by_type(cpus: CpuSet, grants: Iterable[DeviceGrant]) -> dict[tuple[str, str
     """Return (type, mark) -> ids, ascending; CPUs have one type, however they are asked for."""
     found = {(CPU_DRIVER, ""): sorted(cpus)}
     for grant in sorted(grants, key=lambda grant: grant.minor):
-        found.setdefault((grant.type, device_set_digest_in(grant.share)), []).append(grant.minor)
+        found.setdefault((grant.type, device_set_mark_of_share(grant.share)), []).append(
+            grant.minor
+        )
     return found
 
 

@@ -61,7 +61,7 @@ MOST_PLACES = 10_000_000
 """The most nodes x pods of one node that are kept in memory."""
 
 
-def place_more_pods(
+def place_by_exchanges(
     problem: Problem,
     start: Choices,
     values: Sequence[int],
