@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from _arguments import parser_for
+from _arguments import not_run, parser_for
 from _checkouts import HERE, environment_of
 
 from placer.node.cgroups import CPUS, Cgroups
@@ -106,11 +106,9 @@ def root_cgroups() -> Cgroups:
     try:
         cgroups = Cgroups(kernel_cgroup_files())
     except MountError as error:
-        print(f"not run: {error}")
-        raise SystemExit from None
+        not_run(str(error))
     if os.geteuid() != 0:
-        print("not run: only root may make cgroups at the root")
-        raise SystemExit
+        not_run("only root may make cgroups at the root")
     return cgroups
 
 
