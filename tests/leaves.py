@@ -254,9 +254,9 @@ def settled(
 ) -> tuple[PodPlacement, ...]:
     """Return the placements of the pods: LS and BE pods get the pools that are left."""
     stays = with_functions(instance, stays)
-    tenants = [(runner.pod, runner.placement) for runner in instance.running]
-    tenants += [(stay.pod, stay.place({}, stay.cpus)) for stay in stays]
-    pools_of = {node.name: pools(node, tenants) for node in instance.nodes}
+    running = [(runner.pod, runner.placement) for runner in instance.running]
+    new = [(stay.pod, stay.place({}, stay.cpus)) for stay in stays]
+    pools_of = {node.name: pools(node, running, new) for node in instance.nodes}
     milli = _shared_out(instance, stays, memory)
 
     def place(stay: Stay, held: Held) -> PodPlacement:
@@ -303,9 +303,9 @@ def _shared_out(
                 needs.append(stay.pod.spec.requests.cpu_milli)
                 homes = {n for c in stay.cpus if (n := cpu[c].numa_node) is not None}
                 allowed.append(sorted(homes))
-        tenants = [(r.pod, r.placement) for r in running]
-        tenants += [(s.pod, s.place({}, s.cpus)) for s in stays if s.node is node]
-        pool = pools(node, tenants)[qos] - node.reserved_cpus
+        here = [(r.pod, r.placement) for r in running]
+        more = [(s.pod, s.place({}, s.cpus)) for s in stays if s.node is node]
+        pool = pools(node, here, more)[qos] - node.reserved_cpus
         room = Counter(n for c in pool if (n := cpu[c].numa_node) is not None)
         poured = pour(needs, allowed, Counter({n: node.milli_per_cpu * c for n, c in room.items()}))
         parts = iter(poured[first:] if poured else [Counter[int]()] * len(needs))

@@ -141,10 +141,11 @@ def test_what_fits_is_taken_and_nothing_else(seed: int) -> None:
 @given(seed=st.integers(0, 2**32 - 1))
 @example(30016)
 @example(30175)
+@example(40473)
 def test_what_fits_is_taken_in_more_worlds(seed: int) -> None:
     """
-    The same more often. In the two examples a share by memory fits a GPU that has no percent left,
-    and a gang spreads over nodes of which its pods ask for one.
+    The same more often. In the examples a share by memory fits a GPU that has no percent left, a
+    gang spreads over nodes of which its pods ask for one, and new pods own CPUs once pinned.
     """
     confirm_in_any_order(seed, Counter())
 
