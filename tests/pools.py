@@ -8,7 +8,6 @@ from placer_models.placement import PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
 
-
 Tenant = tuple[Pod, PodPlacement]
 
 
