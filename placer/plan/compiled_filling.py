@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numba
 import numpy as np
 
+from placer.compiled import remove_code_of_other_sources
 from placer.plan.arrays import IntArray
 from placer.plan.bin_tables import BinKindArrays
 from placer.plan.filling import SMALL, Pass
@@ -140,3 +141,6 @@ def _pass(
             counts[b, item] += times
             for resource in range(resources):
                 left[b, resource] -= times * sizes[k, item, resource]
+
+
+remove_code_of_other_sources(__name__)

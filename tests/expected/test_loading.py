@@ -6,9 +6,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from placer.compiled import digest_of_sources, source_digest_path
 from placer.greedy.expected import compiled_scores, loading
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
@@ -30,11 +32,18 @@ def nodes(count: int, machine: Machine = WITH_GPU) -> list[Node]:
     return [Node(f"n{i}", machine) for i in range(count)]
 
 
-def keep(folder: Path, *, python: str = PYTHON, age_s: float = 0.0) -> None:
+def keep(
+    folder: Path,
+    *,
+    python: str = PYTHON,
+    age_s: float = 0.0,
+    digest: str = digest_of_sources(COMPILED),
+) -> None:
     """Leave in a folder what Numba leaves where it keeps compiled scores."""
     folder.mkdir(parents=True, exist_ok=True)
     index = folder / f"compiled_scores._lost-1.{python}.nbi"
     index.touch()
+    source_digest_path(folder, COMPILED).write_text(digest)
     changed_s = SOURCE.stat().st_mtime - age_s
     os.utime(index, (changed_s, changed_s))
 
@@ -77,14 +86,16 @@ def test_seconds_and_nodes_decide(
     assert loading.is_compiled_worth_loading(count, left_s) is worth
 
 
-@pytest.mark.parametrize(("python", "age_s"), [("py20", 0.0), (PYTHON, 1.0)])
+@pytest.mark.parametrize(
+    "kept", [{"python": "py20"}, {"age_s": 1.0}, {"digest": ""}, {"digest": "0" * 64}]
+)
 def test_what_another_python_kept_or_was_compiled_of_another_source_is_of_no_use(
-    python: str, age_s: float, cache: Path
+    kept: dict[str, Any], cache: Path
 ) -> None:
     """
     After an upgrade of Placer or of Python the first call compiles again.
     """
-    keep(cache, python=python, age_s=age_s)
+    keep(cache, **kept)
 
     assert not loading.is_compiled_worth_loading(1000, 5.0)
 

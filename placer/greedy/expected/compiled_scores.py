@@ -7,6 +7,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from placer.compiled import remove_code_of_other_sources
 from placer.greedy.columns import Indices, Numbers
 from placer.greedy.expected.arrays import ExpectedDemandArrays, LeftOnNodes
 from placer.greedy.scorer import ANY_GPU, PodAsk
@@ -344,3 +345,6 @@ def _lost(
         steps[n] = best
         chosen[n] = at if taken == gpus else _ANY_GPU
     return nodes.shape[0]
+
+
+remove_code_of_other_sources(__name__)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from placer.compiled import compiled_or_plain
+from placer.compiled import compiled_or_plain, digest_of_sources, source_digest_path
 from placer_models.cluster import Nodes
 
 log = logging.getLogger(__name__)
@@ -70,12 +70,21 @@ _SOURCE = Path(__file__).with_name(f"{_COMPILED.rpartition('.')[2]}.py")
 
 
 def _are_kept() -> bool:
-    """Return whether Numba has kept what it compiled since the source last changed.
+    """Return whether Numba has kept what it compiled of the sources as they are.
 
     Numba itself is not asked: that would load it.
     """
-    compiled_s = max((index.stat().st_mtime for index in _indices()), default=0.0)
-    return compiled_s >= _SOURCE.stat().st_mtime
+    changed_s = _SOURCE.stat().st_mtime
+    digest = digest_of_sources(_COMPILED)
+    return any(
+        index.stat().st_mtime >= changed_s and _digest_beside(index) == digest
+        for index in _indices()
+    )
+
+
+def _digest_beside(index: Path) -> str:
+    file = source_digest_path(index.parent, _COMPILED)
+    return file.read_text() if file.exists() else ""
 
 
 def _note_as_kept() -> None:

@@ -7,6 +7,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from placer.compiled import remove_code_of_other_sources
 from placer.search.exchanges.draws import GUMBEL, GUMBEL_BITS
 from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, DomainCountRule
 from placer.search.exchanges.sweeps import EXCHANGES, PAIRS, THEIRS, BinArrays
@@ -249,3 +250,6 @@ def _sweeps(bins, stream, first, heats, pairs, taken, gumbel):
             _put(slots, held, there, to[best_q], out, gap)
         if known:
             _count(rules, gains, known)
+
+
+remove_code_of_other_sources(__name__)
